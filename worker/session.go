@@ -48,7 +48,7 @@ func (x *session) run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	x.slot.pluginTimer.start()
-	metrics, faults, err := x.host.CloseRound(ctx, played.Truths)
+	metrics, faults, err := x.host.Close(ctx, played.Truths)
 	x.slot.pluginTimer.stop()
 	if err != nil {
 		return err

@@ -32,7 +32,8 @@ func (p *Process) Ask(ctx context.Context, settings []*pluginv1.Setting) ([]*plu
 	// hangs is found out in the time for one.
 	for len(answers) < len(settings) {
 		q := askRequest(settings[len(answers):], len(answers)+1)
-		err := p.call(ctx, "checking settings", p.questionTime(len(q.Settings)), func(ctx context.Context) error {
+		limit := p.child.command.questionTime(len(q.Settings))
+		err := p.call(ctx, "checking settings", limit, func(ctx context.Context) error {
 			r, err := p.rpc.Ask(ctx, q)
 			if err != nil {
 				return err
@@ -50,11 +51,11 @@ func (p *Process) Ask(ctx context.Context, settings []*pluginv1.Setting) ([]*plu
 	return answers, nil
 }
 
-// questionTime returns the time that a plugin has to answer about so many settings: for each that of
-// a trial, which may be shorter than what a process needs that has just begun.
-func (p *Process) questionTime(settings int) time.Duration {
+// questionTime returns the time limit for a question about a number of settings: the limit of a trial for each, but at
+// least the time that a process may need just after its start.
+func (c *Command) questionTime(settings int) time.Duration {
 	const least = 5 * time.Second
-	return max(least, p.child.command.Trial*time.Duration(settings))
+	return max(least, c.Trial*time.Duration(settings))
 }
 
 // askRequest returns a message about the first of the settings, at most so many and as many as it may
@@ -77,21 +78,15 @@ func (p *Process) askEach(ctx context.Context, settings []*pluginv1.Setting) ([]
 	calls.SetLimit(unaryCalls)
 	for i, s := range settings {
 		calls.Go(func() (err error) {
-			answers[i], err = p.askOne(ctx, s)
+			answers[i] = &pluginv1.Answer{}
+			if answers[i].Check, err = p.Check(ctx, s); err != nil {
+				return err
+			}
+			if b := pluginv1.BoundSetting(s, answers[i].Check); b != nil {
+				answers[i].Bound, err = p.Bound(ctx, b)
+			}
 			return err
 		})
 	}
 	return answers, calls.Wait()
-}
-
-func (p *Process) askOne(ctx context.Context, s *pluginv1.Setting) (*pluginv1.Answer, error) {
-	checked, err := p.Check(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	a := &pluginv1.Answer{Check: checked}
-	if b := pluginv1.BoundSetting(s, checked); b != nil {
-		a.Bound, err = p.Bound(ctx, b)
-	}
-	return a, err
 }

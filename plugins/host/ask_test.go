@@ -35,7 +35,7 @@ func TestAskRequest(t *testing.T) {
 	}
 }
 
-// Whether a plugin serves Ask or not, in whatever pieces, all settings are answered in their order.
+// All settings are answered in their order, from plugins with and without Ask, in messages of any size.
 func TestAsk(t *testing.T) {
 	t.Parallel()
 	var settings []*pluginv1.Setting
@@ -61,7 +61,7 @@ func TestAsk(t *testing.T) {
 			}
 		})
 	}
-	for kind, want := range map[string]string{ // of many calls that wait, any may be the first to say that it died
+	for kind, want := range map[string]string{ // any of the waiting calls may be the first that fails
 		"ask none": "0 answers about 1 settings", "ask too much": "2 answers about 1 settings",
 		"ask nowhere": "it does not serve the whole protocol", "unary dies": "ended by itself while",
 	} {

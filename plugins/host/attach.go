@@ -65,16 +65,16 @@ func Attached(socket string) (digest string, err error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// Bridge stands in for a plugin that a person has started, in the process that the host starts: it hands
-// over the files that it inherits, prints the handshake of the other one to out, and ends when
-// the host does. Its error says that the other one has ended.
+// Bridge runs in the process that the host starts in place of a plugin that a person has started. It sends the
+// inherited files to that plugin, prints the plugin's handshake to out, and ends with the host. It returns an error if
+// the plugin ends first.
 func Bridge(socket string, out io.Writer) error {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
 	if err != nil {
 		return fmt.Errorf("attach to %q: %w", socket, err)
 	}
 	defer func() { _ = conn.Close() }()
-	if err := ownPeer(conn); err != nil { // somebody may have put another socket there since Attached
+	if err := ownPeer(conn); err != nil { // the socket may have been replaced since Attached
 		return fmt.Errorf("attach to %q: %w", socket, err)
 	}
 	files := syscall.UnixRights(pluginv1.SessionFD, pluginv1.DatasetFD, pluginv1.RequestFD, pluginv1.ResponseFD)
@@ -103,8 +103,7 @@ func Bridge(socket string, out io.Writer) error {
 	}
 }
 
-// passHandshake writes the handshake line of an attached plugin to out. What listens at a socket may be
-// anything, and send anything.
+// passHandshake writes the handshake line of an attached plugin to out. The process at a socket may send any bytes.
 func passHandshake(r *bufio.Reader, out io.Writer) error {
 	switch line, err := r.ReadSlice('\n'); {
 	case errors.Is(err, bufio.ErrBufferFull):

@@ -14,9 +14,9 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Catalog knows the built-in plugin and plugins of third parties, and asks them about settings: it
-// implements plan.Algorithms. It keeps at most one process for each plugin, starts it when it is
-// first asked, and again when it has ended. It is safe for concurrent use.
+// Catalog holds the built-in plugin and plugins of third parties, and asks them about settings: it implements
+// plan.Algorithms. It has at most one process per plugin, which it starts for the first question, and again if it has
+// ended. It is safe for concurrent use.
 type Catalog struct {
 	order   []string // "" first: built in
 	entries map[string]*entry
@@ -69,10 +69,10 @@ func (c *Catalog) LimitTimes(start, trial time.Duration) {
 	}
 }
 
-// KnowBuiltin tells what the built-in plugin serves, so that List starts no process to ask it.
+// KnowBuiltin sets the algorithms of the built-in plugin, so that List starts no process to ask it.
 func (c *Catalog) KnowBuiltin(algorithms []*pluginv1.Algorithm) { c.builtin = algorithms }
 
-// List describes all algorithms: the built-in ones first, then those of the files in their order.
+// List describes all algorithms: first the built-in ones, then the algorithms of each file in order.
 func (c *Catalog) List(ctx context.Context) ([]plan.Described, error) {
 	var all []plan.Described
 	for _, plugin := range c.order {
@@ -96,7 +96,7 @@ func (c *Catalog) algorithms(ctx context.Context, plugin string) ([]*pluginv1.Al
 	return d.GetAlgorithms(), err
 }
 
-// Describe returns what the plugin ("": built in) says of itself.
+// Describe returns the description of the plugin ("": built in).
 func (c *Catalog) Describe(ctx context.Context, plugin string) (*pluginv1.DescribeResponse, error) {
 	p, err := c.process(ctx, plugin)
 	if err != nil {
@@ -208,8 +208,8 @@ func (e *entry) running(ctx context.Context) (*Process, error) {
 	return p, nil
 }
 
-// here returns the command with the file for this machine, or a *StartError if the plugin is a set
-// without one. What is wrong with a single file, Start says.
+// here returns the command with the file for this machine, or a *StartError if the plugin is a set without such a file.
+// Start checks a single file.
 func (e *entry) here() (Command, error) {
 	command := e.command
 	if e.builtin || command.Attached {

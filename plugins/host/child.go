@@ -31,8 +31,7 @@ const (
 	pipeWait = time.Second            // for the rest of the output, if another process holds the pipe open
 )
 
-// A child is the process itself: it is started with everything that it needs, read from, and ended.
-// go-plugin attaches to it.
+// A child is the process itself: it starts it with everything that it needs, reads its output, and ends it.
 type child struct {
 	command Command
 	dir     *socketDir
@@ -54,7 +53,7 @@ type child struct {
 	state    string // exit state, once reaped
 }
 
-// ending is why we ended a process. The cause is empty where we did not.
+// ending is the reason why the host ended a process. The cause is empty if the host did not.
 type ending struct {
 	cause  Cause
 	detail string
@@ -69,31 +68,31 @@ func newChild(c Command, dir *socketDir, files ...*os.File) *child {
 // find itself and its libraries.
 var allowed = []string{"PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH"}
 
-// environment returns the plugin's whole environment.
-func (h *child) environment() []string {
+// environment returns the plugin's whole environment. dir is its folder.
+func (c *Command) environment(dir string) []string {
 	var env []string
 	for _, name := range allowed {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
 		}
 	}
-	threads := strconv.Itoa(h.command.Threads)
+	threads := strconv.Itoa(c.Threads)
 	for _, name := range []string{"GOMAXPROCS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"} {
 		env = append(env, name+"="+threads)
 	}
-	// A Go plugin collects garbage seldom, because most keep little from trial to trial, and harder
-	// before it is killed for its memory.
-	env = append(env, "GOGC=400", "GOMEMLIMIT="+strconv.FormatInt(h.command.Memory/10*9, 10))
-	if h.command.Sandbox.Mode != sandbox.Off {
+	// A Go plugin collects garbage rarely, because most plugins keep little between trials, and more often near its
+	// memory limit.
+	env = append(env, "GOGC=400", "GOMEMLIMIT="+strconv.FormatInt(c.Memory/10*9, 10))
+	if c.Sandbox.Mode != sandbox.Off {
 		// Caches go to the folder that it may write to. Python still finds the packages that the user has installed.
 		if home := os.Getenv("HOME"); home != "" && os.Getenv("PYTHONUSERBASE") == "" {
 			env = append(env, "PYTHONUSERBASE="+filepath.Join(home, ".local"))
 		}
-		env = append(env, "TMPDIR="+h.dir.path, "HOME="+h.dir.path)
+		env = append(env, "TMPDIR="+dir, "HOME="+dir)
 	}
-	return slices.Concat(env, h.command.Sandbox.Env, h.command.Env, []string{
+	return slices.Concat(env, c.Sandbox.Env, c.Env, []string{
 		pluginv1.CookieKey + "=" + pluginv1.CookieValue, fmt.Sprintf("PLUGIN_PROTOCOL_VERSIONS=%d", pluginv1.Version),
-		plugin.EnvUnixSocketDir + "=" + h.dir.path,
+		plugin.EnvUnixSocketDir + "=" + dir,
 	})
 }
 
@@ -124,7 +123,8 @@ func (h *child) startOnce() error {
 		ours[i], theirs[i] = theirs[i], ours[i]
 	}
 	program := sandbox.Program{
-		Path: h.command.Path, Args: h.command.Args, Env: h.environment(), Digest: h.command.Digest, Folder: h.dir.path,
+		Path: h.command.Path, Args: h.command.Args, Env: h.command.environment(h.dir.path),
+		Digest: h.command.Digest, Folder: h.dir.path,
 		Stdout: theirs[0], Stderr: theirs[1], Files: slices.Concat(theirs[2:3], h.files, theirs[3:]),
 		Policy: h.command.Sandbox,
 	}
@@ -183,7 +183,7 @@ func closeAll(lists ...[]*os.File) {
 	}
 }
 
-// attend reads the process's output and waits for its end and that of all that it started.
+// attend reads the process's output and waits for the end of the process and its descendants.
 func (h *child) attend(stdout, stderr *os.File) {
 	var readers sync.WaitGroup
 	go h.guard()
@@ -203,7 +203,7 @@ func (h *child) attend(stdout, stderr *os.File) {
 	close(h.done)
 }
 
-// reap waits for the process, and kills what is left of its group and of what descends from it.
+// reap waits for the process, and kills the rest of its group and its descendants.
 func (h *child) reap() {
 	defer h.process.Release()
 	cmd := h.process.Cmd
@@ -220,7 +220,7 @@ func (h *child) reap() {
 	h.state = cmd.ProcessState.String()
 }
 
-// kill kills the process and all that descends from it.
+// kill kills the process and its descendants.
 func (h *child) kill() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -245,8 +245,7 @@ func (h *child) signal(s syscall.Signal, group bool) {
 // longestHandshake bounds the handshake line, in bytes.
 const longestHandshake = 4096
 
-// readStdout takes the handshake line off standard output. What is printed after a sound one goes
-// where standard error goes.
+// readStdout reads the handshake line from standard output. After a valid handshake, the rest joins standard error.
 func (h *child) readStdout(stdout io.Reader) {
 	var further io.Writer = &h.tail
 	r := bufio.NewReaderSize(stdout, longestHandshake)
@@ -317,9 +316,8 @@ func (h *child) reject(reason string) {
 	h.end(Protocol, reason, nil)
 }
 
-// end makes sure that the process ends, and returns at once. The first cause given is kept. A
-// process that is cancelled is asked first, and one that took too long where it is. All others are
-// killed: they have shown that they do not listen.
+// end makes sure that the process ends, and returns at once. The first cause is kept. A canceled process is first asked
+// to end; a process that took too long first prints its stack. All others are killed immediately.
 func (h *child) end(cause Cause, detail string, err error) {
 	h.mu.Lock()
 	first := h.why.cause == "" && !h.reaped
@@ -351,14 +349,14 @@ func (h *child) askThenKill() {
 	}
 }
 
-// showThenKill has the process print where it is, as the SDKs do at SIGQUIT, and then kills it.
+// showThenKill makes the process print its stack, as the SDKs do at SIGQUIT, and then kills it.
 func (h *child) showThenKill() {
 	h.signal(syscall.SIGQUIT, false)
 	h.endsWithin(showWait)
 	h.signal(syscall.SIGKILL, true)
 }
 
-// endsWithin waits for the end no longer than d and reports whether it came.
+// endsWithin waits at most d for the end, and reports whether the process has ended.
 func (h *child) endsWithin(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -380,7 +378,7 @@ func (h *child) ended() Cause {
 	return h.why.cause
 }
 
-// gone describes the end of the process. where is what it was doing.
+// gone describes the end of the process. where is its activity.
 func (h *child) gone(where string) *ExitError {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -397,26 +395,27 @@ func (h *child) gone(where string) *ExitError {
 	return e
 }
 
-// The methods that follow let go-plugin attach to the process.
+// An attached lets go-plugin attach to a process.
+type attached struct{ *child }
 
 // Wait waits for the end of the process.
-func (h *child) Wait(context.Context) error {
+func (h attached) Wait(context.Context) error {
 	<-h.done
 	return nil
 }
 
 // Kill does nothing: the process has ended before go-plugin is asked to end it.
-func (h *child) Kill(context.Context) error { return nil }
+func (attached) Kill(context.Context) error { return nil }
 
 // ID returns the process's number.
-func (h *child) ID() string { return strconv.Itoa(h.process.Cmd.Process.Pid) }
+func (h attached) ID() string { return strconv.Itoa(h.process.Cmd.Process.Pid) }
 
 // PluginToHost returns the address as it is.
-func (h *child) PluginToHost(network, address string) (string, string, error) {
+func (attached) PluginToHost(network, address string) (string, string, error) {
 	return network, address, nil
 }
 
 // HostToPlugin returns the address as it is.
-func (h *child) HostToPlugin(network, address string) (string, string, error) {
+func (attached) HostToPlugin(network, address string) (string, string, error) {
 	return network, address, nil
 }

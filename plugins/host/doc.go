@@ -1,15 +1,12 @@
 // Package host starts, supervises and stops the processes that serve algorithms, and runs sessions
 // of trials in them.
 //
-// It promises that a plugin cannot take its host along. Whatever it does (exits, hangs, stops
-// itself, floods its output, eats memory, answers nonsense, leaves processes behind), every call
-// returns, with an error that tells a person what happened, and after Stop nothing of it is left:
-// no process, no socket, no memory. A plugin dies with its host, however that ends. It gets an
-// environment of a few variables, an empty standard input, its own process group, and descriptors
-// for a life-line, the memory of sessions and a shared dataset; and it runs in the sandbox of the
-// package of that name.
+// A plugin cannot take its host along. If it exits, hangs, stops itself, floods its output, takes too much memory,
+// sends invalid answers or leaves processes behind, every call returns with an error that explains the fault, and after
+// Stop no process, socket or memory of the plugin remains. A plugin ends with its host, for any cause of the host's
+// end. It gets an environment of a few variables, an empty standard input, its own process group, and descriptors for a
+// life-line, the memory of sessions and a shared dataset. It runs in the sandbox of package sandbox.
 //
-// It needs Unix. The sandbox, watching memory, and keeping a plugin from writing to shared memory
-// need Linux. Start reading at Start, then Process.Open. Catalog answers questions about algorithms
-// before anything is run.
+// The package needs Unix. The sandbox, memory limits, and read-only shared memory need Linux. Start reading at Start,
+// then Process.Open. Catalog answers questions about algorithms before anything is run.
 package host

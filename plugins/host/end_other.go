@@ -2,8 +2,8 @@
 
 package host
 
-// stopped knows nothing here.
+// stopped is not supported.
 func stopped(int) bool { return false }
 
-// awaitEnd does nothing here.
+// awaitEnd is not supported.
 func awaitEnd(int) bool { return false }

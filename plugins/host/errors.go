@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Cause tells why a process is gone.
+// Cause is the reason why a process has ended.
 type Cause string
 
 // The causes.
 const (
-	Exit      Cause = "exit"      // it ended by itself: the algorithm's own doing
-	Time      Cause = "time"      // we killed it: a trial took longer than Command.Trial
-	Memory    Cause = "memory"    // we killed it: it held more than Command.Memory
-	Greed     Cause = "greed"     // we killed it: it started too many processes, or filled its folder
-	Protocol  Cause = "protocol"  // we killed it: it broke the protocol
+	Exit      Cause = "exit"      // it ended by itself
+	Time      Cause = "time"      // killed: a trial took longer than Command.Trial
+	Memory    Cause = "memory"    // killed: it took more than Command.Memory
+	Greed     Cause = "greed"     // killed: it started too many processes, or filled its folder
+	Protocol  Cause = "protocol"  // killed: it broke the protocol
 	Cancelled Cause = "cancelled" // the caller's context ended, or Stop was called
 )
 
-// ExitError reports that a plugin process is gone, and why. For Cancelled, errors.Is finds the
+// ExitError reports that a plugin process has ended, and why. For Cancelled, errors.Is finds the
 // context's error.
 type ExitError struct {
 	Plugin string // its file
@@ -62,7 +62,7 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.err }
 
-// quoted returns the plugin's own words, to stand below a message of ours.
+// quoted returns the plugin's last output, to follow an error message.
 func quoted(stderr string) string {
 	if stderr == "" {
 		return ""
@@ -79,7 +79,7 @@ func (e *SizeError) Error() string {
 		e.Need, e.Have)
 }
 
-// Kind tells how a trial ended that gave no full answer.
+// Kind is a kind of fault of a trial.
 type Kind string
 
 // The kinds of a Fault.
@@ -91,7 +91,7 @@ const (
 	Answer     Kind = "answer"     // NaN, unfilled or outside [-1, 1]: found by the host
 )
 
-// Fault tells why one trial ended. It answers no more.
+// Fault describes why a trial has failed. It gets no more questions.
 type Fault struct {
 	Trial   int // index in the session
 	Kind    Kind

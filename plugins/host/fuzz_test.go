@@ -10,7 +10,7 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Any line is judged, and one that is accepted is what go-plugin can use.
+// checkHandshake handles any line, and go-plugin can use each line that it accepts.
 func FuzzHandshake(f *testing.F) {
 	for _, line := range []string{
 		"1|1|unix|/tmp/x|grpc", "1|1|unix|/tmp/x|grpc|", "1|2|tcp|x", "", "|||||", "hello",
@@ -47,8 +47,7 @@ func FuzzAttached(f *testing.F) {
 	})
 }
 
-// Whatever a plugin sends, its faults and metrics are those of the session's trials,
-// or an error.
+// Any response of a plugin yields faults and metrics of the session's trials, or an error.
 func FuzzResponse(f *testing.F) {
 	for _, m := range []*pluginv1.Closed{
 		{}, {Metrics: map[string][]byte{"m": make([]byte, 24)}}, {Metrics: map[string][]byte{"m": make([]byte, 23), "": nil}},
@@ -68,7 +67,9 @@ func FuzzResponse(f *testing.F) {
 			return
 		}
 		const trials = 3
-		s := &Session{trials: trials, ended: make([]bool, trials), metrics: []*pluginv1.Metric{{Name: "m"}}}
+		s := &Session{
+			replies: replies{trials: trials, ended: make([]bool, trials)}, metrics: []*pluginv1.Metric{{Name: "m"}},
+		}
 		faults, err := s.faults(m.Faults)
 		if err == nil && len(faults) > trials {
 			t.Errorf("%d faults of %d trials", len(faults), trials)

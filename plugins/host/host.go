@@ -28,15 +28,15 @@ import (
 const (
 	MaxTrials  = 25_000   // trials of a session
 	MaxSample  = 64 << 20 // bytes of a session's sample, trials*n*(dim+1)*8; a larger single trial travels alone
-	MaxAnswers = 65_536   // in a message
-	MaxPoints  = 16 << 20 // bytes of points in a message
+	MaxAnswers = 65_536   // answers per message
+	MaxPoints  = 16 << 20 // bytes of points per message
 )
 
-// Command tells what to start and under which limits. The zero value of every field but Path works.
+// Command describes a program to start, and its limits. Path is required; the other fields have defaults.
 type Command struct {
 	Path      string        // the plugin's file
 	Args      []string      // without the program's name
-	Env       []string      // KEY=value, beside the few variables that every plugin gets
+	Env       []string      // KEY=value, in addition to the variables that every plugin gets
 	Start     time.Duration // limit on getting ready; 0: 1 minute
 	Trial     time.Duration // limit on one trial, in learning and in each step of answering; 0: 10 minutes
 	Memory    int64         // limit on the memory of all its processes, without what we share; 0: 2 GiB
@@ -55,12 +55,12 @@ type Command struct {
 	Environment schemas.Environment
 	// Sandbox is the policy of the sandbox. Its zero value takes the layers that are to be had.
 	Sandbox sandbox.Policy
-	// Output gets what the plugin's processes print, line by line, as it comes. It must not block, and may be
-	// called by several processes at once. nil: nobody gets it, and errors quote the last lines.
+	// Output receives the output of the plugin's processes, line by line. It must not block, and several processes may
+	// write at the same time. nil: errors quote the last lines only.
 	Output io.Writer
 
-	// Attached says that the process is a Bridge to one that a person has started. The limits of time and
-	// memory do not hold, and there is no sandbox.
+	// Attached marks a Bridge to a process that a person has started. It has no limits of time and memory, and no
+	// sandbox.
 	Attached bool
 }
 
@@ -102,19 +102,17 @@ type Process struct {
 	client      *plugin.Client
 	rpc         pluginv1.PluginClient
 	description *pluginv1.DescribeResponse
-	memory      *dataset.Memory
+	memory      *sessionMemory
 	dataset     *os.File        // the shared dataset, opened for this process; nil: none
-	last        *filled         // table in memory; nil: none
 	points      *pluginv1.Table // the shared dataset; nil: none
 
 	life    context.Context // context of all calls; the callers' contexts are watched instead
 	cancel  context.CancelFunc
 	session chan struct{} // full while a session is open
-	memUse  sync.RWMutex  // held for reading while memory is written
 	stop    sync.Once
 }
 
-// Describe returns what the plugin said about itself at the start. It must not be changed.
+// Describe returns the plugin's description of its start. It must not be changed.
 func (p *Process) Describe() *pluginv1.DescribeResponse { return p.description }
 
 // Environment returns the environment that the plugin reported at the start.
@@ -132,12 +130,12 @@ func (p *Process) Environment() schemas.Environment {
 	return e
 }
 
-// DescribeAgain asks the plugin what it says about itself now.
-func (p *Process) DescribeAgain(ctx context.Context) (*pluginv1.DescribeResponse, error) {
-	return p.askDescription(ctx, p.questionTime(1))
-}
-
-func (p *Process) askDescription(ctx context.Context, limit time.Duration) (d *pluginv1.DescribeResponse, err error) {
+// DescribeAgain requests the present description of the plugin.
+func (p *Process) DescribeAgain(ctx context.Context) (d *pluginv1.DescribeResponse, err error) {
+	limit := p.child.command.questionTime(1)
+	if p.description == nil {
+		limit = p.child.command.Start
+	}
 	err = p.call(ctx, "describing itself", limit, func(ctx context.Context) (err error) {
 		d, err = p.rpc.Describe(ctx, &pluginv1.DescribeRequest{})
 		return err
@@ -147,7 +145,7 @@ func (p *Process) askDescription(ctx context.Context, limit time.Duration) (d *p
 
 // Check validates one setting. A refusal is part of the response and no error.
 func (p *Process) Check(ctx context.Context, s *pluginv1.Setting) (r *pluginv1.CheckResponse, err error) {
-	err = p.call(ctx, "checking a setting", p.questionTime(1), func(ctx context.Context) (err error) {
+	err = p.call(ctx, "checking a setting", p.child.command.questionTime(1), func(ctx context.Context) (err error) {
 		r, err = p.rpc.Check(ctx, s)
 		return err
 	})
@@ -156,14 +154,14 @@ func (p *Process) Check(ctx context.Context, s *pluginv1.Setting) (r *pluginv1.C
 
 // Bound returns the theory's sample sizes for one setting.
 func (p *Process) Bound(ctx context.Context, s *pluginv1.Setting) (r *pluginv1.BoundResponse, err error) {
-	err = p.call(ctx, "computing bounds", p.questionTime(1), func(ctx context.Context) (err error) {
+	err = p.call(ctx, "computing bounds", p.child.command.questionTime(1), func(ctx context.Context) (err error) {
 		r, err = p.rpc.Bound(ctx, s)
 		return err
 	})
 	return r, err
 }
 
-// call makes one call under watch. where is what the plugin does meanwhile, for messages.
+// call makes one call under watch. where is the plugin's activity, for messages.
 func (p *Process) call(ctx context.Context, where string, limit time.Duration, f func(context.Context) error) error {
 	w := p.watch(ctx, &watch{where: where, limit: limit})
 	err := f(p.life)
@@ -174,8 +172,8 @@ func (p *Process) call(ctx context.Context, where string, limit time.Duration, f
 	return nil
 }
 
-// explain returns the *ExitError of a call that failed. The process is gone then, by itself or
-// because it broke the protocol.
+// explain returns the *ExitError of a call that failed. The process has ended by itself, or is ended because it broke
+// the protocol.
 func (p *Process) explain(err error, where string) error {
 	h := p.child
 	closed := status.Code(err) == codes.Unavailable || errors.Is(err, errPipes)
@@ -186,7 +184,7 @@ func (p *Process) explain(err error, where string) error {
 	return h.gone(where)
 }
 
-// explainRPC describes what a plugin did instead of answering.
+// explainRPC describes the fault of a plugin that did not answer.
 func explainRPC(err error) string {
 	s, ok := status.FromError(err)
 	switch {
@@ -220,16 +218,14 @@ func (p *Process) Sandbox() []sandbox.Layer { return p.child.process.Layers }
 // Pid returns the process's number.
 func (p *Process) Pid() int { return p.child.process.Cmd.Process.Pid }
 
-// Memory returns the memory in bytes that the process and all that it started hold for themselves.
-// ok is false where that cannot be told.
+// Memory returns the private memory, in bytes, of the process and its descendants. ok is false if it is unknown.
 func (p *Process) Memory() (n int64, ok bool) {
 	u, ok := p.child.process.Measure(p.child.shared(), math.MaxInt64)
 	return u.Memory, ok
 }
 
-// Stop ends the process and all that it started, politely first, and frees what belongs to it. It
-// returns within seconds, whatever the plugin does. Calls that are under way end with an *ExitError
-// of cause Cancelled.
+// Stop asks the process and its descendants to end, kills the rest, and frees its resources. It always returns within
+// seconds. Running calls end with an *ExitError of cause Cancelled.
 func (p *Process) Stop() {
 	p.stop.Do(func() {
 		p.end(Cancelled, "it was no longer needed", nil)
@@ -238,14 +234,12 @@ func (p *Process) Stop() {
 		} else {
 			p.child.dir.remove()
 		}
-		// Kill asks first, and would wait forever for the answer of a stopped process: so only now.
+		// Kill first sends a request and would wait forever for the answer of a stopped process.
 		if p.client != nil {
 			within(killWait, p.client.Kill)
 		}
 		within(killWait, func() {
-			p.memUse.Lock()
-			defer p.memUse.Unlock()
-			_ = p.memory.Close()
+			p.memory.close()
 			_ = p.dataset.Close() // an error for nil
 		})
 	})

@@ -132,10 +132,10 @@ var acts = []struct {
 	{"shrink the sample", seal, func(victim) error { return unix.Ftruncate(pluginv1.SessionFD, 0) }},
 }
 
-// victim is what a hostile plugin knows of its host.
+// victim describes the host to a hostile plugin.
 type victim struct {
 	Pid                 int
-	Address             uintptr // in its memory
+	Address             uintptr // address in its memory
 	Secret, Shared      string  // files
 	TCP, Unix, Abstract string
 }
@@ -170,7 +170,7 @@ func onOwnFile(do func(fd int) error) func(victim) error {
 	}
 }
 
-// raw makes a system call whose arguments are wrong, which is possible if it says so.
+// raw makes a system call with invalid arguments. The call is possible if its error is about the arguments.
 func raw(number uintptr) func(victim) error {
 	return func(victim) error {
 		_, _, errno := unix.Syscall(number, ^uintptr(0), 0, 0)
@@ -383,8 +383,8 @@ func asVictim(t *testing.T, kind, role string, env ...string) (cmd *exec.Cmd, ba
 	return cmd, base
 }
 
-// Of what a hostile plugin tries, nothing is possible that a layer refuses which is said to hold, and each
-// layer does its part: without the sandbox, all that the layers refuse is possible for the user root.
+// Each layer that holds refuses its acts of a hostile plugin. Without the sandbox, all these acts are possible for the
+// user root.
 func TestHostile(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()
@@ -400,7 +400,7 @@ func TestHostile(t *testing.T) {
 			if err != nil || !strings.HasPrefix(text, "possible: [") {
 				t.Errorf("%v\n%s", err, text)
 			}
-			for _, act := range acts { // kernels before Landlock 6 lack signals, and that is said
+			for _, act := range acts { // kernels before Landlock 6 report that signals does not hold
 				if strings.Contains(text, strconv.Quote(act.name)) && !strings.Contains(text, act.layer+" (") {
 					t.Errorf("%q is possible, and %s is said to hold\n%s", act.name, act.layer, text)
 				}
@@ -435,7 +435,7 @@ func TestHostile(t *testing.T) {
 	})
 }
 
-// What takes too much is ended for it, whatever the process does meanwhile.
+// A process that takes too much is ended during any activity.
 func TestGreed(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()

@@ -51,8 +51,8 @@ func (m *memory) Observe(_ context.Context, x *algo.Data, y []float64) error {
 	return nil
 }
 
-// Every trial hears its own truths and only after its answer, a trial that fails leaves the
-// others alone, the last truths come with the end, and it takes one message each way a round.
+// Every trial gets its own truths, after its answer; the last truths come with the end. A failed trial does not affect
+// others. A round takes one message in each direction.
 func TestRounds(t *testing.T) {
 	t.Parallel()
 	p := start(t, self("plugin"))
@@ -66,7 +66,7 @@ func TestRounds(t *testing.T) {
 	point := func(j, round int) float64 {
 		switch {
 		case j == 1 && round == 2:
-			return 9 // an error when its truth is told
+			return 9 // Observe returns an error
 		case j == 2 && round == 1:
 			return 8 // an answer that is none
 		}
@@ -116,7 +116,7 @@ func TestRounds(t *testing.T) {
 	if s.messages != 2*(1+rounds) {
 		t.Errorf("%d messages", s.messages)
 	}
-	metrics, _, err := s.CloseRound(t.Context(), truths)
+	metrics, _, err := s.Close(t.Context(), truths)
 	if err != nil || metrics["told"][0] != rounds || metrics["told"][3] != rounds || metrics["told"][1] != 2 ||
 		math.IsNaN(metrics["told"][2]) {
 		t.Error(metrics, err)

@@ -9,8 +9,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// A line that a plugin prints bears the name of the trial, as well as that is known, and the reason of
-// a failure quotes it without.
+// A printed line begins with the name of the trial, as far as it is known; the reason of a failure quotes the line
+// without the name.
 func TestOutputNamesTrial(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

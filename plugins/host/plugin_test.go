@@ -85,15 +85,14 @@ func (zero) Predict(_ context.Context, _ *algo.Data, out []float64) error {
 
 func (zero) Observe(context.Context, *algo.Data, []float64) error { return nil }
 
-// behaviour says what goes wrong, and in which trial: the one whose first example is At.
+// behaviour selects a fault and its trial, whose first example is At.
 type behaviour struct {
 	Do    string
 	At    int
 	Phase string `choices:"learn,predict"`
 }
 
-// behaving answers a point x with x plus the mean label of its sample, and misbehaves as it is
-// told.
+// behaving answers a point x with x plus the mean label of its sample, and has the fault that its parameters select.
 var behaving = algo.Algorithm[behaviour]{
 	Name: "test/behaving", Version: "1", Doc: "Behaves as it is told.",
 	Defaults: behaviour{At: -1, Phase: "learn"},

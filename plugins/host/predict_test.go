@@ -132,7 +132,7 @@ func TestQueries(t *testing.T) {
 			}
 		}
 		steps := s.messages/2 - 3 // less open and two probes
-		if _, _, err := s.Close(t.Context()); err != nil {
+		if _, _, err := s.Close(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		if steps != 5 { // 1 + 2 + 3 + 4 and the last 2 queries of each trial
@@ -148,8 +148,7 @@ func labelOf(x float64) float64 {
 	return 1
 }
 
-// A process that is too small says what it needs for the sample and the queries together, and one
-// of that size is large enough.
+// The error of a process with too little memory contains the size that suffices for sample and queries together.
 func TestQueriesNeedMemory(t *testing.T) {
 	t.Parallel()
 	c := self("plugin")
@@ -167,7 +166,7 @@ func TestQueriesNeedMemory(t *testing.T) {
 		if err != nil || len(faults) > 0 {
 			t.Fatalf("n %d, %d bytes: %v, %v", n, small.Need, faults, err)
 		}
-		if _, _, err := s.Close(t.Context()); err != nil {
+		if _, _, err := s.Close(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -185,7 +184,7 @@ func TestQueriesOfAnotherTask(t *testing.T) {
 	if err != nil || len(faults) != 1 || !strings.Contains(faults[0].Message, "the task learn has no queries") {
 		t.Error(faults, err)
 	}
-	if _, _, err := s.Close(t.Context()); err != nil {
+	if _, _, err := s.Close(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	r, err := p.Check(t.Context(), request("test/queried", 1, 2, 1, nil).Setting)

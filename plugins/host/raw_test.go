@@ -69,7 +69,7 @@ func (p rawPlugin) Describe(context.Context, *pluginv1.DescribeRequest) (*plugin
 	return d, nil
 }
 
-// rawDeclarations are what a plugin may declare of a trial, by name.
+// rawDeclarations lists declarations of plugins, by name.
 var rawDeclarations = map[string][]*pluginv1.Declared{
 	"well":    {{Kind: "halfspace", Trials: []uint32{0}, Numbers: make([]byte, 16)}},
 	"outside": {{Kind: "halfspace", Trials: []uint32{1}, Numbers: make([]byte, 16)}},

@@ -89,7 +89,7 @@ sleep 100
 	c := Command{Path: file, Start: time.Second, Sandbox: sandbox.Policy{Env: []string{"TOKEN=a token"}}}
 	_, err := Start(t.Context(), c)
 	layers, probed := sandbox.Probe(c.Sandbox)
-	want := 2 // in HOME and /dev/shm
+	want := 2 // one in HOME, one in /dev/shm
 	if !slices.ContainsFunc(layers, func(l sandbox.Layer) bool { return l.Name == sandbox.Mounts && l.Held }) {
 		want = 1
 	}

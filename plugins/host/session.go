@@ -25,8 +25,7 @@ type OpenRequest struct {
 	// after trial, straight into shared memory. Nil where Setting.Offline is not set.
 	Reveal func(x []float64)
 
-	// Name names trial j in what Command.Output gets. It may be called at any time, by another goroutine.
-	// Nil: lines bear no name.
+	// Name names trial j in the lines for Command.Output. Another goroutine may call it at any time. Nil: no names.
 	Name func(j int) string
 }
 
@@ -37,31 +36,32 @@ type Session struct {
 	p        *Process
 	stream   stream
 	metrics  []*pluginv1.Metric
-	trials   int
-	dim      int
-	online   bool
-	means    bool // answers to points may lie between -1 and 1
-	messages int  // sent and received so far
+	messages int // number of messages, sent and received
 	closed   bool
 	warnings int64 // number of warnings that Close received
 	warning  string
 
-	declared []concept.Hypothesis // by trial: the model; nil if it answers points
+	declared []concept.Hypothesis // models by trial; nil if the model answers points
+	replies
+}
 
-	ended   []bool // by trial: whether it failed
-	rows    []int  // by trial: number of answered points
-	queries []int  // by trial: number of answered queries
-	answers []float64
-	marks   []byte // marks of the answers to queries
+// replies checks the replies of a session's trials.
+type replies struct {
+	setting *pluginv1.Setting
+	trials  int
+	ended   []bool    // failed trials
+	rows    []int     // numbers of answered points by trial
+	queries []int     // numbers of answered queries by trial
+	answers []float64 // answers of the present step
+	marks   []byte    // marks of these answers
 }
 
 // Open starts a session. It calls fill to draw the samples of all trials, trial after trial,
-// straight into shared memory (x row-major, y labels; both hold old data before and must be filled
-// wholly), and then the plugin learns. It returns the faults of trials that ended there. A
-// *SizeError says that a process with more session memory is needed, and leaves this one as it is;
-// so does an error about the request. An *ExitError says that the process is gone.
+// straight into shared memory (x row-major, y labels; it must overwrite all old data), and then the plugin learns. It
+// returns the faults of trials that failed there. After a *SizeError, which asks for a process with more session
+// memory, or an error about the request, the process is unchanged. After an *ExitError it has ended.
 func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []float64)) (*Session, []Fault, error) {
-	if err := p.checkOpen(r); err != nil {
+	if err := r.check(); err != nil {
 		return nil, nil, fmt.Errorf("open session: %w", err)
 	}
 	select {
@@ -69,22 +69,22 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 	default:
 		return nil, nil, errors.New("open session: another one is open in this process")
 	}
-	s := &Session{
-		p: p, trials: len(r.Seeds) / 2, dim: int(r.Setting.Problem.Dim),
-		online: r.Setting.Task.Rounds(), means: r.Setting.Means,
-	}
-	s.ended, s.rows, s.queries = make([]bool, s.trials), make([]int, s.trials), make([]int, s.trials)
+	trials := len(r.Seeds) / 2
+	s := &Session{p: p, replies: replies{
+		setting: r.Setting, trials: trials, ended: make([]bool, trials), rows: make([]int, trials),
+		queries: make([]int, trials),
+	}}
 	for _, a := range p.description.Algorithms {
 		if a.Name == r.Setting.Algorithm {
 			s.metrics = a.Metrics
 		}
 	}
-	sample, revealed, err := p.tables(r, s, fill)
+	sample, revealed, err := s.tables(r, fill)
 	if err != nil {
 		s.release()
 		return nil, nil, err
 	}
-	p.child.tail.name(s.namer(r.Name))
+	p.child.tail.name(namer(s.trials, r.Name))
 	const where = "learning"
 	if s.stream = p.child.pipes; !p.description.Pipes {
 		if s.stream, err = p.rpc.Session(p.life); err != nil {
@@ -105,7 +105,7 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 	if err != nil {
 		return nil, nil, s.broken(where, err)
 	}
-	bad, err := s.readDeclared(a.GetOpened().Declared, r.Setting)
+	bad, err := s.readDeclared(a.GetOpened().Declared)
 	if err != nil {
 		return nil, nil, s.broken(where, err)
 	}
@@ -121,11 +121,11 @@ func (s *Session) Declared(j int) concept.Hypothesis {
 }
 
 // readDeclared takes over the declared hypotheses. A trial whose hypothesis is malformed fails.
-func (s *Session) readDeclared(all []*pluginv1.Declared, setting *pluginv1.Setting) (faults []Fault, err error) {
-	if len(all) > 0 && setting.Queries+setting.Rounds > 0 {
-		return nil, fmt.Errorf("it declared hypotheses in the task %s", setting.Task.Name())
+func (s *Session) readDeclared(all []*pluginv1.Declared) (faults []Fault, err error) {
+	if len(all) > 0 && s.setting.Queries+s.setting.Rounds > 0 {
+		return nil, fmt.Errorf("it declared hypotheses in the task %s", s.setting.Task.Name())
 	}
-	spec := concept.SpecOf(setting.Problem)
+	spec := concept.SpecOf(s.setting.Problem)
 	for _, d := range all {
 		if s.declared == nil {
 			s.declared = make([]concept.Hypothesis, s.trials)
@@ -150,8 +150,8 @@ func (s *Session) readDeclared(all []*pluginv1.Declared, setting *pluginv1.Setti
 	return faults, nil
 }
 
-// checkOpen returns an error if the request is not valid.
-func (p *Process) checkOpen(r OpenRequest) error {
+// check returns an error if the request is not valid.
+func (r *OpenRequest) check() error {
 	trials, n, dim := int64(len(r.Seeds)/2), r.Setting.GetN(), int64(r.Setting.GetProblem().GetDim())
 	online := r.Setting.GetTask().Rounds()
 	switch {
@@ -173,15 +173,9 @@ func (p *Process) checkOpen(r OpenRequest) error {
 	return nil
 }
 
-// Close ends the session and returns the reported metrics: for each declared name one number for
-// each trial, NaN where none was reported.
-func (s *Session) Close(ctx context.Context) (metrics map[string][]float64, faults []Fault, err error) {
-	return s.CloseRound(ctx, nil)
-}
-
-// CloseRound does what Close does, and tells the plugin the truths of the last round of online
-// games.
-func (s *Session) CloseRound(ctx context.Context, truths []float64) (
+// Close ends the session and returns the reported metrics: for each declared name one number for each trial, NaN for
+// trials without it. It sends the truths of the last round of online games; nil in other tasks.
+func (s *Session) Close(ctx context.Context, truths []float64) (
 	metrics map[string][]float64, faults []Fault, err error,
 ) {
 	if s.closed {
@@ -255,8 +249,8 @@ func notReported(n int) []float64 {
 	return v
 }
 
-// exchange sends a request and returns its answer. where is what the plugin does meanwhile, for
-// messages, and trials the number that it works on. On the way there may be reports of progress.
+// exchange sends a request and returns its answer. where is the plugin's activity for messages, trials the number of
+// trials in the request. The plugin may send reports of progress before the answer.
 func (s *Session) exchange(ctx context.Context, where string, trials int, q *pluginv1.SessionRequest) (
 	*pluginv1.SessionResponse, error,
 ) {
@@ -304,13 +298,13 @@ func (s *Session) receive(w *watch) (*pluginv1.SessionResponse, error) {
 		if t == nil {
 			return r, nil
 		}
-		if err := w.tell(t.Begun, t.Done); err != nil {
+		if err := w.report(t.Begun, t.Done); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// broken ends the session, and the process with it.
+// broken ends the session and the process.
 func (s *Session) broken(where string, err error) error {
 	s.release()
 	return s.p.explain(err, where)
@@ -324,10 +318,9 @@ func (s *Session) release() {
 	}
 }
 
-// namer returns a function for the words before a line that the plugin prints during the session: the
-// trial, or the first and the last one, because the plugin may be further than where it printed the line.
-func (s *Session) namer(name func(int) string) func() string {
-	trials := s.trials
+// namer returns a function for the prefix of lines that the plugin prints during the session: the trial, or the first
+// and the last trial, because the plugin may have advanced since it printed the line.
+func namer(trials int, name func(int) string) func() string {
 	return func() string {
 		switch {
 		case name == nil:
@@ -353,15 +346,15 @@ func unexpected(r *pluginv1.SessionResponse, want string) error {
 	return fmt.Errorf("it sent %q where %q was due", got, want)
 }
 
-// kinds maps those of the protocol to ours.
+// kinds maps kinds of the protocol to a Kind.
 var kinds = map[pluginv1.Fault_Kind]Kind{
 	pluginv1.Fault_KIND_ERROR: Error, pluginv1.Fault_KIND_PANIC: Panic,
 	pluginv1.Fault_KIND_INVALID: Invalid, pluginv1.Fault_KIND_INFEASIBLE: Infeasible,
 }
 
-// faults unpacks the plugin's faults. A second one of the same trial is dropped. One message may
-// stand for the faults that follow it.
-func (s *Session) faults(packed []*pluginv1.Fault) (faults []Fault, err error) {
+// faults decodes the plugin's faults. A second fault of a trial is dropped. A fault without a message has that of the
+// fault before it.
+func (s *replies) faults(packed []*pluginv1.Fault) (faults []Fault, err error) {
 	message := ""
 	for _, f := range packed {
 		j, kind := int(f.Trial), kinds[f.Kind]

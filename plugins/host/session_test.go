@@ -49,7 +49,7 @@ func TestSession(t *testing.T) {
 		if d := cmp.Diff(want, answers); d != "" {
 			t.Fatal(d)
 		}
-		metrics, faults, err := s.Close(t.Context())
+		metrics, faults, err := s.Close(t.Context(), nil)
 		if err != nil || len(faults) > 0 {
 			t.Fatal(faults, err)
 		}
@@ -180,7 +180,7 @@ func TestStepShared(t *testing.T) {
 			t.Errorf("rows from %d on: no error", first)
 		}
 	}
-	if _, _, err := s.Close(t.Context()); err != nil {
+	if _, _, err := s.Close(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -194,7 +194,7 @@ func TestOpenRefuses(t *testing.T) {
 	open := func(r OpenRequest) error {
 		s, _, err := p.Open(t.Context(), r, func(x, y []float64) { t.Error("filled") })
 		if err == nil {
-			_, _, _ = s.Close(t.Context())
+			_, _, _ = s.Close(t.Context(), nil)
 		}
 		return err
 	}
@@ -232,10 +232,10 @@ func TestOpenRefuses(t *testing.T) {
 	if _, _, err := first.StepShared(t.Context(), []uint32{1}, 0); err == nil {
 		t.Error("a dataset that is not there")
 	}
-	if _, _, err := first.Close(t.Context()); err != nil {
+	if _, _, err := first.Close(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := first.Close(t.Context()); err == nil {
+	if _, _, err := first.Close(t.Context(), nil); err == nil {
 		t.Error("closed twice")
 	}
 	if _, _, err := first.Step(t.Context(), []uint32{1}, points(1)); err == nil {
@@ -300,7 +300,7 @@ func TestCatalog(t *testing.T) {
 		t.Error(d)
 	}
 	setting := request("test/behaving", 1, 1, 1, nil).Setting
-	for range 2 { // the second time in a process that was started anew
+	for range 2 { // the second time in a new process
 		r, err := c.Ask(t.Context(), "", []*pluginv1.Setting{setting})
 		if err != nil || len(r) != 1 || r[0].GetCheck().GetRefusal() != nil {
 			t.Fatal(r, err)

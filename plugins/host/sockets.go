@@ -60,8 +60,7 @@ func newSocketDir(base string) (*socketDir, error) {
 	return d, nil
 }
 
-// checkPrivate returns an error about a directory that somebody else has made in our place, or that
-// others may enter.
+// checkPrivate returns an error about a directory of another user, or that other users may enter.
 func checkPrivate(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -75,8 +74,8 @@ func checkPrivate(dir string) error {
 	return nil
 }
 
-// waitForLock waits, if need be for ever, for a lock. Others hold that of the parent only for as
-// long as it takes to make and to remove a few directories.
+// waitForLock waits for a lock without a limit. Other processes hold the parent's lock while they make and remove a few
+// directories.
 func waitForLock(f *os.File, kind disk.Kind) error { return disk.Lock(context.Background(), f, kind) }
 
 // lockDir opens a directory and locks it. The lock ends when the file is closed.
@@ -92,7 +91,7 @@ func lockDir(dir string, lock func(*os.File, disk.Kind) error) (*os.File, error)
 	return f, nil
 }
 
-// sweep removes what dead owners have left behind.
+// sweep removes the directories of dead owners.
 func sweep(parent string) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {

@@ -28,17 +28,15 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Start starts a plugin and waits until it is ready. Its error is a *StartError where the file is
-// to blame, an *ExitError of cause Cancelled if ctx has ended, and a plain one where this machine
-// is to blame.
+// Start starts a plugin and waits until it is ready. It returns a *StartError for faults of the file, an *ExitError of
+// cause Cancelled if ctx has ended, and another error for faults of this machine.
 func Start(ctx context.Context, c Command) (*Process, error) {
 	c = c.withDefaults()
 	if err := checkFile(c.Path); err != nil {
 		return nil, err
 	}
-	p := &Process{session: make(chan struct{}, 1)}
-	p.life, p.cancel = context.WithCancel(context.Background())
-	if err := p.prepare(c); err != nil {
+	p, err := newProcess(c)
+	if err != nil {
 		return nil, fmt.Errorf("start plugin %q: %w", c.Path, err)
 	}
 	if err := p.connect(ctx); err != nil {
@@ -74,22 +72,26 @@ func checkFile(path string) error {
 	return &StartError{Plugin: path, Reason: reason, err: err}
 }
 
-// prepare makes everything that the process needs.
-func (p *Process) prepare(c Command) (err error) {
+// newProcess makes everything that a process needs.
+func newProcess(c Command) (p *Process, err error) {
+	p = &Process{session: make(chan struct{}, 1)}
 	if c.Dataset != nil {
 		p.points = tableAt(pluginv1.Table_PLACE_DATASET, 0, c.Dataset.Layout)
 		if p.dataset, err = c.Dataset.Reader(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if p.memory, err = dataset.NewMemory("shatter-session", c.SessionMemory); err != nil {
-		return err
+	memory, err := dataset.NewMemory("shatter-session", c.SessionMemory)
+	if err != nil {
+		return nil, err
 	}
+	p.memory = &sessionMemory{Memory: memory}
 	dir, err := newSocketDir(c.SocketDir)
 	if err != nil {
-		_ = p.memory.Close()
-		return err
+		p.memory.close()
+		return nil, err
 	}
+	p.life, p.cancel = context.WithCancel(context.Background())
 	files := []*os.File{p.memory.File(), nil} // nil: closed
 	switch {
 	case c.Dataset != nil:
@@ -100,7 +102,7 @@ func (p *Process) prepare(c Command) (err error) {
 	p.child = newChild(c, dir, files...)
 	p.child.tail.further = c.Output
 	p.child.atEnd = p.cancel // its connection may live on in a process that it started
-	return nil
+	return p, nil
 }
 
 // connect starts the process and waits for the connection.
@@ -118,7 +120,7 @@ func (p *Process) connect(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		return p.startError(err)
+		return p.child.startError(err)
 	case <-ctx.Done():
 		p.child.end(Cancelled, ctx.Err().Error(), ctx.Err())
 	case <-timeout.C:
@@ -126,7 +128,7 @@ func (p *Process) connect(ctx context.Context) error {
 			"its output shows what it was doing", wording.Duration(p.child.command.Start)), nil)
 	}
 	<-connected
-	return p.startError(errors.New("no answer"))
+	return p.child.startError(errors.New("no answer"))
 }
 
 // dial starts the process and attaches go-plugin's client to the address of its handshake.
@@ -143,10 +145,10 @@ func (p *Process) dial() error {
 		Reattach: &plugin.ReattachConfig{
 			Protocol: plugin.ProtocolGRPC, ProtocolVersion: pluginv1.Version,
 			Addr:         &net.UnixAddr{Net: "unix", Name: address},
-			ReattachFunc: func() (runner.AttachedRunner, error) { return p.child, nil },
+			ReattachFunc: func() (runner.AttachedRunner, error) { return attached{p.child}, nil },
 		},
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
-		Logger:           hclog.NewNullLogger(), // every error reaches the caller in our words
+		Logger:           hclog.NewNullLogger(), // callers get every error
 		SyncStdout:       &p.child.tail,
 		SyncStderr:       &p.child.tail,
 		GRPCDialOptions: []grpc.DialOption{
@@ -168,8 +170,7 @@ func (p *Process) dial() error {
 }
 
 // startError returns why a plugin is not ready, after an error of go-plugin.
-func (p *Process) startError(err error) error {
-	h := p.child
+func (h *child) startError(err error) error {
 	e := &StartError{Plugin: h.command.Path, err: err}
 	if !h.started() {
 		if h.ended() == Cancelled {
@@ -178,13 +179,13 @@ func (p *Process) startError(err error) error {
 		e.Reason = explainExec(h.command.Path, err)
 		return e
 	}
-	if !h.endsWithin(pipeWait) { // it usually has ended, and then its output says why
+	if !h.endsWithin(pipeWait) { // it has usually ended, and its output has the reason
 		h.end(Protocol, err.Error(), nil)
 		h.endsWithin(killWait)
 	}
 	gone := h.gone("starting")
 	e.Stderr = gone.Stderr
-	e.hint = h.hint(gone.Stderr)
+	e.hint = h.command.hint(gone.Stderr)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -206,13 +207,13 @@ var refusedPath = regexp.MustCompile(`(?im)^.*permission denied.*$`)
 // missingVariable matches the last words of a program in Python that lacks a variable of its environment.
 var missingVariable = regexp.MustCompile(`(?s)(?:environ|<frozen os>|os\.py).*KeyError: '(\w+)'`)
 
-// hint returns the remedy for a plugin whose last words tell of a variable, or of access to a file, that it does not
-// get; "" if they do not.
-func (h *child) hint(stderr string) string {
+// hint returns the remedy for a plugin whose last output reports a missing variable or refused access to a file; "" for
+// other output.
+func (c *Command) hint(stderr string) string {
 	if m := missingVariable.FindStringSubmatch(stderr); m != nil {
 		return fmt.Sprintf("\nA plugin gets few variables of the environment: add --plugin-env %s to give it that too", m[1])
 	}
-	if h.command.Sandbox.Mode == sandbox.Off {
+	if c.Sandbox.Mode == sandbox.Off {
 		return ""
 	}
 	denied := refusedPath.MatchString(stderr)
@@ -231,7 +232,7 @@ func (h *child) hint(stderr string) string {
 	for _, word := range strings.FieldsFunc(lines[len(lines)-1], func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune("'\"`‘’:,;()[]", r)
 	}) {
-		if filepath.IsAbs(word) && word != h.command.Path {
+		if filepath.IsAbs(word) && word != c.Path {
 			path = word
 		}
 	}
@@ -261,7 +262,7 @@ func explainExec(path string, err error) string {
 	return err.Error()
 }
 
-// isProgram reports whether there is a regular file at path that somebody may execute.
+// isProgram reports whether the file at path is regular and executable.
 func isProgram(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
@@ -269,10 +270,11 @@ func isProgram(path string) bool {
 
 // describe asks what the plugin serves.
 func (p *Process) describe(ctx context.Context) error {
-	var err error
-	if p.description, err = p.askDescription(ctx, p.child.command.Start); err != nil {
+	d, err := p.DescribeAgain(ctx)
+	if err != nil {
 		return err
 	}
+	p.description = d
 	reason := checkDescription(p.description)
 	if want := p.child.command.Environment; reason == "" && want != nil {
 		if changes := p.Environment().Changes(want); len(changes) > 0 {

@@ -107,7 +107,7 @@ func TestStartCancelled(t *testing.T) {
 	}
 }
 
-// A plugin gets the allowed variables and those of its command, and nothing else.
+// A plugin gets only the allowed variables and the variables of its command.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("SECRET_TOKEN", "hunter2")
 	t.Setenv("LANG", "C")

@@ -8,16 +8,15 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// Step asks each trial j for answers to its next counts[j] points. It calls fill once or more, in
-// order, with room for the next points (row-major, trial after trial). The answers, sum(counts) of
-// them, are valid until the next call. A trial with one that is neither -1 nor +1 gets a fault; where
-// the setting asks for means, or is of the task online, only with one that is NaN or outside [-1,
-// 1]. Counts of trials that ended should be 0: their answers mean nothing. A *SizeError leaves
-// the session as it is.
+// Step asks each trial j for answers to its next counts[j] points. It calls fill one or more times, in order, with room
+// for the next points (row-major, trial after trial). The sum(counts) answers are valid until the next call. A trial
+// with an answer other than -1 and +1 gets a fault; if the setting asks for means, or the task is online, only an
+// answer that is NaN or outside [-1, 1] is a fault. Counts of failed trials should be 0: their answers have no meaning. A
+// *SizeError leaves the session unchanged.
 func (s *Session) Step(ctx context.Context, counts []uint32, fill func(x []float64)) (
 	answers []float64, faults []Fault, err error,
 ) {
-	return s.put(ctx, counts, fill, false)
+	return s.put(ctx, counts, fill, false, nil)
 }
 
 // Play asks about the adversary's next queries, as Step does, for the task predict. The answers are
@@ -26,27 +25,28 @@ func (s *Session) Step(ctx context.Context, counts []uint32, fill func(x []float
 func (s *Session) Play(ctx context.Context, counts []uint32, fill func(x []float64)) (
 	labels []float64, marks []byte, faults []Fault, err error,
 ) {
-	labels, faults, err = s.put(ctx, counts, fill, true)
+	labels, faults, err = s.put(ctx, counts, fill, true, nil)
 	return labels, s.marks, faults, err
 }
 
 // put asks about points that come from fill.
-func (s *Session) put(ctx context.Context, counts []uint32, fill func(x []float64), play bool) (
+func (s *Session) put(ctx context.Context, counts []uint32, fill func(x []float64), play bool, truths []float64) (
 	[]float64, []Fault, error,
 ) {
 	return s.step(ctx, counts, s.mostRows(), func(c *piece, q *pluginv1.Step) (err error) {
-		q.Play = play
-		q.Points, err = s.p.fill(0, c.rows, s.dim, false, func(x, _ []float64) { fill(x) })
+		q.Play, q.Truths = play, packed(truths)
+		q.Points, err = s.fill(0, c.rows, false, func(x, _ []float64) { fill(x) })
 		return err
 	})
 }
 
-// mostRows returns the largest number of points that fit one message.
-func (s *Session) mostRows() int { return min(MaxAnswers, max(1, MaxPoints/(8*s.dim))) }
+func (s *replies) dim() int { return int(s.setting.Problem.Dim) }
 
-// Round asks about the next points of online games, as Step does, at most one of each trial. truths
-// are the labels of the points of the round before, for the trials that had one, in order: nil in
-// the first round. CloseRound takes those of the last round.
+// mostRows returns the largest number of points that fit one message.
+func (s *replies) mostRows() int { return min(MaxAnswers, max(1, MaxPoints/(8*s.dim()))) }
+
+// Round asks about the next points of online games, like Step, at most one for each trial. truths holds the labels of
+// the previous round's points, in order; nil in the first round. Close takes the truths of the last round.
 func (s *Session) Round(ctx context.Context, counts []uint32, truths []float64, fill func(x []float64)) (
 	answers []float64, faults []Fault, err error,
 ) {
@@ -57,11 +57,7 @@ func (s *Session) Round(ctx context.Context, counts []uint32, truths []float64, 
 	if limit := s.mostRows(); rows > limit {
 		return nil, nil, fmt.Errorf("play a round of %d games: at most %d fit a message", rows, limit)
 	}
-	return s.step(ctx, counts, max(1, rows), func(c *piece, q *pluginv1.Step) (err error) {
-		q.Play, q.Truths = true, packed(truths)
-		q.Points, err = s.p.fill(0, c.rows, s.dim, false, func(x, _ []float64) { fill(x) })
-		return err
-	})
+	return s.put(ctx, counts, fill, true, truths)
 }
 
 // StepShared asks, as Step does, about the rows first..first+counts[j]-1 of the shared dataset, the
@@ -70,8 +66,8 @@ func (s *Session) StepShared(ctx context.Context, counts []uint32, first uint64)
 	answers []float64, faults []Fault, err error,
 ) {
 	points := s.p.points
-	if points == nil || int(points.Dim) != s.dim {
-		return nil, nil, fmt.Errorf("step: the process has no dataset of dimension %d", s.dim)
+	if points == nil || int(points.Dim) != s.dim() {
+		return nil, nil, fmt.Errorf("step: the process has no dataset of dimension %d", s.dim())
 	}
 	for _, count := range counts {
 		if first > points.Rows || uint64(count) > points.Rows-first {
@@ -119,7 +115,7 @@ func (s *Session) ask(ctx context.Context, q *pluginv1.Step, c *piece) ([]Fault,
 	if a == nil {
 		return nil, s.broken(where, unexpected(r, "answers"))
 	}
-	from, queries := len(s.answers), q.Play && !s.online
+	from, queries := len(s.answers), q.Play && !s.setting.Task.Rounds()
 	if err := s.take(a, c.rows, queries); err != nil {
 		return nil, s.broken(where, err)
 	}
@@ -131,7 +127,7 @@ func (s *Session) ask(ctx context.Context, q *pluginv1.Step, c *piece) ([]Fault,
 }
 
 // take appends the answers to that many points, and their marks if they are to queries.
-func (s *Session) take(a *pluginv1.Answers, rows int, queries bool) error {
+func (s *replies) take(a *pluginv1.Answers, rows int, queries bool) error {
 	if len(a.Values) != 8*rows {
 		return fmt.Errorf("it gave %d bytes of answers where %d points need %d", len(a.Values), rows, 8*rows)
 	}
@@ -145,10 +141,10 @@ func (s *Session) take(a *pluginv1.Answers, rows int, queries bool) error {
 	return nil
 }
 
-// check finds the trials of a piece that gave an answer out of range. play is set for queries, whose
-// answers are labels whatever the setting asks for.
-func (s *Session) check(answers []float64, c *piece, play bool) (faults []Fault) {
-	next, done, labels := 0, s.rows, play || !s.online && !s.means
+// check finds the trials of a piece with an answer out of range. play is set for queries, whose answers are labels in
+// every setting.
+func (s *replies) check(answers []float64, c *piece, play bool) (faults []Fault) {
+	next, done, labels := 0, s.rows, play || !s.setting.Task.Rounds() && !s.setting.Means
 	if play {
 		done = s.queries
 	}

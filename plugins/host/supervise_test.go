@@ -48,7 +48,7 @@ func runIn(t *testing.T, p *Process, r OpenRequest) (all []Fault, err error) {
 		return all, err
 	}
 	all = append(all, faults...)
-	_, faults, err = s.Close(t.Context())
+	_, faults, err = s.Close(t.Context(), nil)
 	return append(all, faults...), err
 }
 
@@ -73,13 +73,13 @@ func TestDeclared(t *testing.T) {
 		case len(faults) != 1 || faults[0].Kind != Answer || !strings.Contains(faults[0].Message, want):
 			t.Errorf("%s: %v", name, faults)
 		}
-		if _, _, err := s.Close(t.Context()); err != nil {
+		if _, _, err := s.Close(t.Context(), nil); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// Where the setting asks for labels, any other answer fails its trial, and says what to do.
+// If the setting asks for labels, any other answer fails its trial, with the remedy.
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	p := start(t, self("plugin"))
@@ -142,7 +142,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Whatever ends a process, the error tells what it was.
+// The error contains the cause of the end of a process.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	mark := fmt.Sprintf("1%d", os.Getpid())
@@ -224,7 +224,7 @@ func running(argument string) bool {
 	return false
 }
 
-// gone reports whether a process is no more, or a zombie that nobody waits for.
+// gone reports whether a process has ended; it may be a zombie.
 func gone(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true
@@ -248,7 +248,7 @@ func TestSlowTrials(t *testing.T) {
 	}
 }
 
-// The error about a plugin that breaks the protocol tells how it did.
+// The error about a plugin that breaks the protocol describes the fault.
 func TestProtocol(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ kind, detail string }{
@@ -311,8 +311,7 @@ func TestNoProgress(t *testing.T) {
 	}
 }
 
-// The end of the caller's context ends the call, whatever the plugin does, and the
-// process.
+// The end of the caller's context ends the call and the process, during any activity of the plugin.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	for _, do := range []string{"hang", "busy", "stop"} {
@@ -348,13 +347,13 @@ func TestCancelAfter(t *testing.T) {
 			t.Fatal(err)
 		}
 		cancel()
-		if _, _, err := s.Close(t.Context()); err != nil {
+		if _, _, err := s.Close(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// Stop returns and leaves nothing behind, whatever state the plugin is in.
+// Stop returns and leaves nothing behind, in every state of the plugin.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(p *Process){
@@ -413,8 +412,8 @@ func TestDrawnInPrivate(t *testing.T) {
 		for i := range y {
 			y[i] = 1
 		}
-		shown := p.memory.Bytes()[p.last.table.Offset:]
-		if slices.Contains(p.last.layout.X(shown), next) || slices.Contains(p.last.layout.Y(shown), 1) {
+		shown := p.memory.Bytes()[p.memory.last.table.Offset:]
+		if slices.Contains(p.memory.last.layout.X(shown), next) || slices.Contains(p.memory.last.layout.Y(shown), 1) {
 			t.Error("the plugin can read numbers that are being drawn")
 		}
 		next++
@@ -439,7 +438,7 @@ func TestSharedMemoryIsFree(t *testing.T) {
 	if err != nil || len(faults) > 0 {
 		t.Fatal(faults, err)
 	}
-	if _, _, err := s.Close(t.Context()); err != nil {
+	if _, _, err := s.Close(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -450,8 +449,7 @@ func sockets(base string) []string {
 	return left
 }
 
-// A plugin does not outlive its host, whatever it does, and its socket is removed before the next
-// one is made.
+// No plugin outlives its host. Its socket is removed before the next one is made.
 func TestHostKilled(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()

@@ -12,22 +12,21 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// tables lays out and fills the sample of a session and, where there are some, its revealed
-// queries.
-func (p *Process) tables(r OpenRequest, s *Session, fill func(x, y []float64)) (
+// tables lays out and fills the sample of a session and its revealed queries, if it has any.
+func (s *Session) tables(r OpenRequest, fill func(x, y []float64)) (
 	sample, revealed *pluginv1.Table, err error,
 ) {
 	if r.Setting.Task.Rounds() {
 		return nil, nil, nil
 	}
 	samples, queries := s.trials*int(r.Setting.N), s.trials*int(r.Setting.Queries)
-	sample, err = p.fill(0, samples, s.dim, true, fill)
+	sample, err = s.fill(0, samples, true, fill)
 	if !r.Setting.Offline {
 		return sample, nil, err
 	}
 	var small *SizeError
-	if errors.As(err, &small) { // the next process shall hold the queries too
-		l, err := dataset.NewLayout(queries, s.dim, false)
+	if errors.As(err, &small) { // the next process needs room for the queries too
+		l, err := dataset.NewLayout(queries, s.dim(), false)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -36,14 +35,14 @@ func (p *Process) tables(r OpenRequest, s *Session, fill func(x, y []float64)) (
 	if err != nil {
 		return nil, nil, err
 	}
-	revealed, err = p.fill(aligned(sample.Length), queries, s.dim, false, func(x, _ []float64) { r.Reveal(x) })
+	revealed, err = s.fill(aligned(sample.Length), queries, false, func(x, _ []float64) { r.Reveal(x) })
 	return sample, revealed, err
 }
 
-// aligned returns the first offset at which a table may lie, from a given one on.
+// aligned returns the smallest valid offset of a table that is not less than offset.
 func aligned(offset uint64) uint64 { return (offset + 63) / 64 * 64 }
 
-// tableAt describes a table that lies at an offset of a place.
+// tableAt describes a table at an offset of a place.
 func tableAt(place pluginv1.Table_Place, offset uint64, l *dataset.Layout) *pluginv1.Table {
 	return &pluginv1.Table{
 		Place: place, Offset: offset, Length: uint64(l.Size()), Rows: uint64(l.Rows), Dim: uint32(l.Dim),
@@ -51,8 +50,21 @@ func tableAt(place pluginv1.Table_Place, offset uint64, l *dataset.Layout) *plug
 	}
 }
 
-// A filled describes the table that lies in the session's memory. The next one with the same shape needs no
-// other layout.
+// A sessionMemory is the memory that a process shares with its host for tables. Concurrent use is safe.
+type sessionMemory struct {
+	*dataset.Memory
+	mu   sync.Mutex
+	last *filled // present table; nil: none
+}
+
+// close frees the memory.
+func (m *sessionMemory) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_ = m.Close()
+}
+
+// A filled describes a table. The next table with the same shape needs no other layout.
 type filled struct {
 	shape
 	layout *dataset.Layout
@@ -65,20 +77,19 @@ type shape struct {
 	labelled  bool
 }
 
-// fill lays a table out in the session's memory, from an offset on, with the numbers that the caller draws. The caller
-// draws in private memory: while points are drawn, they may show what the finished ones do not, such as a label before
-// noise, or how far an adversary moves a point to the target's edge.
-func (p *Process) fill(
-	offset uint64, rows, dim int, labelled bool, draw func(x, y []float64),
-) (*pluginv1.Table, error) {
-	p.memUse.RLock()
-	defer p.memUse.RUnlock()
-	b := p.memory.Bytes()
+// fill writes a table into the session's memory at an offset, with the numbers that the caller draws. The caller draws
+// in private memory: while points are drawn, they may show what the finished ones do not, such as a label before noise,
+// or how far an adversary moves a point to the target's edge.
+func (s *Session) fill(offset uint64, rows int, labelled bool, draw func(x, y []float64)) (*pluginv1.Table, error) {
+	m := s.p.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b := m.Bytes()
 	if b == nil {
-		return nil, p.child.gone("idle")
+		return nil, s.p.child.gone("idle")
 	}
-	if want := (shape{offset, rows, dim, labelled}); p.last == nil || p.last.shape != want {
-		l, err := dataset.NewLayout(rows, dim, labelled)
+	if want := (shape{offset, rows, s.dim(), labelled}); m.last == nil || m.last.shape != want {
+		l, err := dataset.NewLayout(rows, s.dim(), labelled)
 		if err != nil {
 			return nil, err
 		}
@@ -86,9 +97,9 @@ func (p *Process) fill(
 			return nil, &SizeError{Need: need, Have: int64(len(b))}
 		}
 		l.Init(b[offset:])
-		p.last = &filled{want, l, tableAt(pluginv1.Table_PLACE_SESSION, offset, l)}
+		m.last = &filled{want, l, tableAt(pluginv1.Table_PLACE_SESSION, offset, l)}
 	}
-	l := p.last.layout
+	l := m.last.layout
 	x, y := l.X(b[offset:]), l.Y(b[offset:])
 	drawn, _ := drafts.Get().(*[]float64)
 	if drawn == nil {
@@ -99,7 +110,7 @@ func (p *Process) fill(
 	draw((*drawn)[:len(x)], (*drawn)[len(x):])
 	copy(x, *drawn)
 	copy(y, (*drawn)[len(x):])
-	return p.last.table, nil
+	return m.last.table, nil
 }
 
 // drafts holds *[]float64 for tables that are being drawn. Processes share them, because few draw at the same time.

@@ -18,8 +18,8 @@ const (
 	lineBytes  = 1 << 10
 )
 
-// tail keeps the end of what is written to it, and the beginning of the last crash report in it,
-// whose first line tells most and which a long stack would push out. Its memory is bounded.
+// tail keeps the end of the text written to it, and the beginning of the last crash report, which a long stack would
+// push out. Its memory is bounded.
 type tail struct {
 	further io.Writer // receives all output too; nil: none
 	namer   atomic.Pointer[func() string]

@@ -16,8 +16,7 @@ const (
 	guardEvery = 200 * time.Millisecond // between two looks at the memory and the folder of a process, which cost more
 )
 
-// silence is the time beyond the limit of a trial for which a plugin that promised progress may say
-// nothing.
+// silence is the time beyond the limit of a trial without a message of a plugin that promised progress.
 const silence = 5 * time.Second
 
 // watch supervises one call: it ends the process when the caller's context ends or a limit is
@@ -60,7 +59,7 @@ func (w *watch) stop() {
 	w.timer.Stop()
 }
 
-// place returns what the plugin is doing, for messages.
+// place returns the plugin's activity, for messages.
 func (w *watch) place() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,7 +69,7 @@ func (w *watch) place() string {
 	return fmt.Sprintf("%s (trial %d of %d)", w.where, w.begun, w.total)
 }
 
-// look looks once at the context and the time, and arranges for the next look.
+// look checks the context and the time once, and schedules the next check.
 func (w *watch) look() {
 	w.checkContext()
 	w.checkTime()
@@ -96,7 +95,7 @@ func (w *watch) end(cause Cause, detail string, err error) {
 	}
 }
 
-// greed returns why the process and all that it started hold too much; "" if they do not.
+// greed returns the limit that the process and its descendants exceed; "" if none.
 func (h *child) greed() (cause Cause, detail string) {
 	limit := h.command.Memory
 	u, ok := h.process.Measure(h.shared(), limit)
@@ -111,7 +110,7 @@ func (h *child) greed() (cause Cause, detail string) {
 	return "", ""
 }
 
-// shared returns the bytes of memory that the files hold which we share with the process.
+// shared returns the bytes of memory in the files that the host shares with the process.
 func (h *child) shared() (sum int64) {
 	for _, f := range h.files {
 		if f == nil {
@@ -124,7 +123,7 @@ func (h *child) shared() (sum int64) {
 	return sum
 }
 
-// guard ends the process if it holds too much or fills its folder.
+// guard ends the process if it takes too much memory, too many processes or too large a folder.
 func (h *child) guard() {
 	ticker := time.NewTicker(guardEvery)
 	defer ticker.Stop()
@@ -144,7 +143,7 @@ func (h *child) guard() {
 	}
 }
 
-// checkTime ends plugins that take too long and do not report how far they are, or have ceased to.
+// checkTime ends plugins that take too long without reports of progress.
 func (w *watch) checkTime() {
 	w.mu.Lock()
 	start, heard, progress := w.start, w.heard, w.progress
@@ -164,9 +163,9 @@ func (w *watch) checkTime() {
 	}
 }
 
-// tell takes a report of progress. Two reports of the same trial that are further apart than the
-// limit prove that it takes longer.
-func (w *watch) tell(begun, done uint32) error {
+// report handles a report of progress. Two reports of the same trial with more than the limit between them prove that
+// the trial takes longer.
+func (w *watch) report(begun, done uint32) error {
 	w.mu.Lock()
 	w.heard = time.Now()
 	w.count++

@@ -230,7 +230,7 @@ func (s checks) checkSizes() error {
 	}
 	session, _, err := p.Open(s.ctx, open, func(x, y []float64) { draw(s.problem, 0, x, y) })
 	if err == nil {
-		_, _, err = session.Close(s.ctx)
+		_, _, err = session.Close(s.ctx, nil)
 	}
 	return why(err, "a session without a request")
 }

@@ -115,7 +115,7 @@ func (s *suite) play(p *host.Process, sc script) (*transcript, error) {
 	if err := s.askPoints(session, sc, t); err != nil {
 		return nil, err
 	}
-	t.metrics, faults, err = session.CloseRound(s.ctx, truths)
+	t.metrics, faults, err = session.Close(s.ctx, truths)
 	t.faults = append(t.faults, faults...)
 	return t, err
 }

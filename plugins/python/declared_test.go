@@ -72,7 +72,7 @@ func compareLabels(t *testing.T, p *host.Process, problem *pluginv1.Problem, kin
 			t.Errorf("%s: %T %v has other labels in Python", problem.Class, h, h)
 		}
 	}
-	if _, _, err := s.Close(t.Context()); err != nil {
+	if _, _, err := s.Close(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 }
