@@ -11,8 +11,8 @@ import (
 // Step asks each trial j for answers to its next counts[j] points. It calls fill one or more times, in order, with room
 // for the next points (row-major, trial after trial). The sum(counts) answers are valid until the next call. A trial
 // with an answer other than -1 and +1 gets a fault; if the setting asks for means, or the task is online, only an
-// answer that is NaN or outside [-1, 1] is a fault. Counts of failed trials should be 0: their answers have no meaning. A
-// *SizeError leaves the session unchanged.
+// answer that is NaN or outside [-1, 1] is a fault. Counts of failed trials should be 0: their answers have no meaning.
+// A *SizeError leaves the session unchanged.
 func (s *Session) Step(ctx context.Context, counts []uint32, fill func(x []float64)) (
 	answers []float64, faults []Fault, err error,
 ) {
