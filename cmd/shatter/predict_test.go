@@ -68,5 +68,10 @@ func TestStates(t *testing.T) {
 			t.Errorf("%v against %v, %v: queries_success is %v, want %v",
 				r["algorithm"], r["adversary"], r["states"], r["queries_success"], want)
 		}
+		if trivial := r["states"] == "final" && r["adversary"] != "stochastic"; trivial != (r["status"] == "trivial") ||
+			trivial && r["n_high"] != nil {
+			t.Errorf("%v against %v, %v: status %v, n_high %v",
+				r["algorithm"], r["adversary"], r["states"], r["status"], r["n_high"])
+		}
 	}
 }

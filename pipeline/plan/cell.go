@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
+	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -41,7 +42,7 @@ func assemble(l *layout, all []checkedInstance, r *sweep.Reporter) (*Plan, error
 		index[c.Key] = len(p.Cells)
 		p.Cells, origins = append(p.Cells, c), append(origins, x)
 	}
-	p.Warnings = slices.Concat(warnTrivial(p.Cells), warnUnproved(p.Cells), warnConstants(p.Cells))
+	p.Warnings = slices.Concat(warnTrivial(p.Cells), warnUnproved(p.Cells), warnConstants(p.Cells), warnQueries(p.Cells))
 	p.Metrics = l.metrics(p.Cells)
 	p.description = l.explain(p.Cells, origins)
 	f := fitter{layout: l, cells: p.Cells, origins: origins}
@@ -247,6 +248,27 @@ func warnTrivial(cells []*trial.Cell) []string {
 	}
 	return []string{"every cell is trivial: a learner without data reaches the goal, so that there is no n* to find; " +
 		"lower goal.alpha, or take a larger class"}
+}
+
+// warnQueries warns about queries that reveal the target, in sweeps that do not measure how much they reveal.
+func warnQueries(cells []*trial.Cell) (warnings []string) {
+	controlled, warned := map[trial.Key]bool{}, map[string]bool{}
+	for _, c := range cells {
+		if c.Algorithm == schemas.BaselineQueries {
+			controlled[c.AdversaryKey] = true
+		}
+	}
+	for _, c := range cells {
+		if c.Adversary == nil || controlled[c.AdversaryKey] || warned[c.Adversary.Kind] {
+			continue
+		}
+		if k := adversary.Lookup(c.Adversary.Kind); k.RevealsTarget() {
+			warned[k.Name] = true
+			warnings = append(warnings, fmt.Sprintf("adversary %s reveals %s; add %s to the algorithms, to measure whether the "+
+				"queries alone are enough", k.Name, k.Reveals, schemas.BaselineQueries))
+		}
+	}
+	return warnings
 }
 
 // warnUnproved warns about algorithms whose privacy is not proved.

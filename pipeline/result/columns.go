@@ -101,8 +101,8 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 		"no n_high", func(r *TableRow) float64 { return r.MeanError }),
 	float("queries_success", "task predict: success rate of baseline/queries, which has no sample, at its "+
 		"largest sample size, in the cell of this sweep with the same problem, queries, adversary and goal; if "+
-		"it is high, the adversary reveals the target, and n* bounds no other adversary's; null if the sweep "+
-		"has no such cell", func(r *TableRow) float64 { return r.QueriesSuccess }),
+		"it reaches the goal, the queries reveal the target, and the cell is trivial; null if the sweep has no "+
+		"such cell", func(r *TableRow) float64 { return r.QueriesSuccess }),
 	label("evaluation", "exact, or the number of fresh points on which an error is measured. With the "+
 		"sequential rule this is the maximum: the rule ends trials whose error is clear, and puts at most the "+
 		"share in brackets on the wrong side of reference + alpha. Errors are exact if all points or rows are "+

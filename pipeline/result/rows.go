@@ -243,19 +243,28 @@ func gameOf(c *trial.Cell) gameID {
 	return gameID{c.AdversaryKey, c.Queries, c.Reference + c.Alpha, c.States}
 }
 
-// compareQueries sets QueriesSuccess in the rows of cells with queries.
+// compareQueries sets QueriesSuccess in the rows of cells with queries. A cell is trivial if the
+// control reaches the goal without a sample.
 func (r *Result) compareQueries() {
-	rates := map[gameID]float64{}
+	controls := map[gameID]*CurveRow{}
 	for i := range r.Curve { // for each cell, ascending in n
 		if row := &r.Curve[i]; row.Cell.Algorithm == schemas.BaselineQueries && row.Trials > 0 {
-			rates[gameOf(row.Cell)] = row.Rate
+			controls[gameOf(row.Cell)] = row
 		}
 	}
 	for i := range r.Table {
 		row := &r.Table[i]
 		row.QueriesSuccess = math.NaN()
-		if rate, ok := rates[gameOf(row.Cell)]; ok && row.Cell.Queries > 0 {
-			row.QueriesSuccess = rate
+		control := controls[gameOf(row.Cell)]
+		if control == nil || row.Cell.Queries == 0 {
+			continue
+		}
+		row.QueriesSuccess = control.Rate
+		if row.Cell.Beta > 0 && control.RateLow >= 1-row.Cell.Beta && row.Status != estimate.StatusFailed {
+			row.Status, row.NLow, row.NHigh, row.NStar = estimate.StatusTrivial, 0, 0, 0
+			row.NModel, row.NModelLow, row.NModelHigh = 0, 0, 0
+			row.Reason = fmt.Sprintf("%s, which has no sample, succeeds in %d of %d trials: the queries reveal the target",
+				schemas.BaselineQueries, control.Successes, control.Trials)
 		}
 	}
 }

@@ -15,6 +15,7 @@ package adversary
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/schemas"
@@ -27,7 +28,8 @@ type Adversary struct {
 	Doc  string // one-line description of its queries or points, and of its reaction to answers
 
 	// Reveals describes in one line the information of a learner about the target, or about
-	// future truths, in addition to the feedback on its answers.
+	// future truths, in addition to the feedback on its answers. It starts with "nothing" if
+	// there is none.
 	Reveals string
 
 	// Predictable means that truths follow from the class and the previous truths: a learner that
@@ -85,6 +87,11 @@ type Rate struct {
 // PlaysRounds reports whether the adversary plays the rounds of a game; otherwise it asks
 // queries.
 func (k *Adversary) PlaysRounds() bool { return k.rounds != nil }
+
+// RevealsTarget reports whether the queries alone may teach a learner the target.
+func (k *Adversary) RevealsTarget() bool {
+	return !k.PlaysRounds() && !strings.HasPrefix(k.Reveals, "nothing")
+}
 
 // Labels reports whether the adversary chooses the truths itself, so that a game has no target.
 func (k *Adversary) Labels() bool { return k.PlaysRounds() && !k.Target }
