@@ -124,7 +124,7 @@ type ProblemSpec struct {
 	// Domain is X, the size of an ordered domain: 65536, 1e6 or 2^16.
 	Domain Axis[Size] `yaml:"domain"`
 	// D is the dimension (bits for parities and conjunctions).
-	D Axis[int] `yaml:"d" jsonschema:"minimum=1,maximum=1000000"`
+	Dim Axis[int] `yaml:"d" jsonschema:"minimum=1,maximum=1000000"`
 	// Distribution is the distribution of the points. The class determines which distributions are
 	// allowed.
 	Distribution Axis[string] `yaml:"distribution" jsonschema:"registry=distribution"`
@@ -289,8 +289,8 @@ type SampleSizes struct {
 // SearchSpec is a search over the values of a key of the grid, at a given n.
 type SearchSpec struct {
 	// Axis is the number to search, by the name of its column: epsilon, delta, alpha, margin,
-	// noise_rate, queries, rounds (task online), or, with success, d, domain, mass, best_error,
-	// minority, literals or a parameter of the algorithms.
+	// noise_rate, queries, rounds (task online), or, with success, another number of the problem, such
+	// as d, or a parameter of the algorithms.
 	Axis string `yaml:"axis,short" jsonschema:"required"`
 	// Within is the number of steps from value to value between the ends of the bracket at which
 	// the search stops. With 1, each value must be decided. That can be impossible with any number
@@ -358,9 +358,9 @@ type AdversarySpec struct {
 
 // FitSpec is a slope that the sweep reports: one for each group of cells that differ only in x.
 type FitSpec struct {
-	// X is the number against which n* is fitted: domain, d, mass, best_error, minority, margin,
-	// noise_rate, epsilon, delta, alpha, beta, queries, rounds (task online) or a numeric parameter
-	// of an algorithm.
+	// X is the number against which n* is fitted, by the name of its column: a number of the problem,
+	// such as d, margin or noise_rate, or epsilon, delta, alpha, beta, queries, rounds (task online) or
+	// a numeric parameter of an algorithm.
 	X string `yaml:"x" jsonschema:"required"`
 	// Scale selects of which of x and y (n* or the mean regret) the fit uses the logarithm: see the
 	// column scale of the result file fits.

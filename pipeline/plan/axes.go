@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,19 +54,66 @@ func isKey(name string) bool { return trial.IsKeyColumn(name) || slices.Contains
 func (a *axis) isAlgorithm() bool { return !a.param && a.names[0] == "algorithm" }
 
 // plain returns the axis of a key with one name.
-func plain[T any](f *sweep.File, path, name string, values []T, value func(T) any, set func(*setting, T)) axis {
+func plain[T any](f *sweep.File, path, name string, values []T, set func(*setting, T)) axis {
 	a := axis{path: path, names: []string{name}}
 	for i, v := range values {
 		a.options = append(a.options, option{
-			path: f.Item(path, i), values: []any{value(v)}, set: func(s *setting) { set(s, v) },
+			path: f.Item(path, i), values: []any{scalar(v)}, set: func(s *setting) { set(s, v) },
 		})
 	}
 	return a
 }
 
-func number[T int | float64 | schemas.Size](v T) any { return float64(v) }
-func text[T ~string](v T) any                        { return string(v) }
-func boolean(v bool) any                             { return v }
+// scalar returns the value of an option for zip, exclude and the tables: a number as a float64.
+func scalar(value any) any {
+	v, is := value.(reflect.Value)
+	if !is {
+		v = reflect.ValueOf(value)
+	}
+	number := reflect.TypeFor[float64]()
+	switch reference, ok := v.Interface().(schemas.Reference); {
+	case v.CanConvert(number):
+		return v.Convert(number).Float()
+	case ok && reference.Best:
+		return "best"
+	case ok:
+		return reference.Value
+	}
+	return v.Interface()
+}
+
+// elements returns the elements of the list in a struct's field.
+func elements(of reflect.Value, field string) (all []reflect.Value) {
+	for _, v := range of.FieldByName(field).Seq2() {
+		all = append(all, v)
+	}
+	return all
+}
+
+// setField sets a struct's field.
+func setField(to any, field string, v reflect.Value) {
+	f := reflect.ValueOf(to).Elem().FieldByName(field)
+	f.Set(v.Convert(f.Type()))
+}
+
+// combinations returns every combination of the values of a specification's fields, as values of the fields with the
+// same names. A field without values stays zero. The last field changes fastest.
+func combinations[T any](spec any, fields ...string) []T {
+	all := make([]T, 1)
+	for _, field := range fields {
+		var more []T
+		for _, one := range all {
+			for _, v := range elements(reflect.ValueOf(spec), field) {
+				setField(&one, field, v)
+				more = append(more, one)
+			}
+		}
+		if more != nil {
+			all = more
+		}
+	}
+	return all
+}
 
 // given returns the axes that have options.
 func given(axes []axis) []axis {
@@ -86,37 +134,33 @@ func shareAxes(b *sweep.Block, each []string) sharedAxes {
 	}
 	return sharedAxes{
 		problem:    problemAxes(b, each),
-		algorithms: plain(b.File, b.Path("algorithms"), "algorithm", labels, text, func(*setting, string) {}),
+		algorithms: plain(b.File, b.Path("algorithms"), "algorithm", labels, func(*setting, string) {}),
 		measure:    map[bool][]axis{true: measureAxes(b, true), false: measureAxes(b, false)},
 	}
 }
 
-// problemAxes returns the axes of the grid's problem. The list each replaces the target "each".
-func problemAxes(b *sweep.Block, each []string) []axis {
-	p := b.Problem
-	return given([]axis{
-		problemAxis(b, "class", p.Class, text, func(p *schemas.Problem, v string) { p.Class = v }),
-		problemAxis(b, "file", p.File, text, func(p *schemas.Problem, v string) { p.Matrix = &schemas.Matrix{File: v} }),
-		problemAxis(b, "domain", p.Domain, number, func(p *schemas.Problem, v schemas.Size) { p.Domain = uint64(v) }),
-		problemAxis(b, "d", p.D, number, func(p *schemas.Problem, v int) { p.Dim = v }),
-		problemAxis(b, "distribution", p.Distribution, text, func(p *schemas.Problem, v string) { p.Distribution = v }),
-		problemAxis(b, "mass", p.Mass, number, func(p *schemas.Problem, v float64) { p.Mass = v }),
-		problemAxis(b, "best_error", p.BestError, number, func(p *schemas.Problem, v float64) { p.BestError = v }),
-		problemAxis(b, "minority", p.Minority, number, func(p *schemas.Problem, v float64) { p.Minority = v }),
-		problemAxis(b, "margin", p.Margin, number, func(p *schemas.Problem, v float64) { p.Margin = v }),
-		targetAxis(b, each),
-		problemAxis(b, "literals", p.Literals, number, func(p *schemas.Problem, v int) { p.Literals = v }),
-		noiseAxis(b),
-		dataAxis(b),
-		problemAxis(b, "disguise", p.Disguise, boolean, func(p *schemas.Problem, v bool) { p.Disguise = v }),
-		problemAxis(b, "test", p.Test, number, func(p *schemas.Problem, v int) { p.Test = v }),
-	})
-}
-
-func problemAxis[T any](
-	b *sweep.Block, key string, values []T, value func(T) any, set func(*schemas.Problem, T),
-) axis {
-	return plain(b.File, b.Path("problem", key), key, values, value, func(s *setting, v T) { set(s.problem, v) })
+// problemAxes returns the axes of the grid's problem, one for each key of schemas.ProblemSpec, in this order. Fields of
+// schemas.Problem have the same names. The list each replaces the target "each".
+func problemAxes(b *sweep.Block, each []string) (axes []axis) {
+	spec := reflect.ValueOf(b.Problem).Elem()
+	for _, f := range reflect.VisibleFields(spec.Type()) {
+		key := f.Tag.Get("yaml")
+		switch path := b.Path("problem", key); f.Name {
+		case "File":
+			axes = append(axes, plain(b.File, path, key, b.Problem.File,
+				func(s *setting, v string) { s.problem.Matrix = &schemas.Matrix{File: v} }))
+		case "Target":
+			axes = append(axes, targetAxis(b, each))
+		case "Noise":
+			axes = append(axes, noiseAxis(b))
+		case "Data":
+			axes = append(axes, dataAxis(b))
+		default:
+			axes = append(axes, plain(b.File, path, key, elements(spec, f.Name),
+				func(s *setting, v reflect.Value) { setField(s.problem, f.Name, v) }))
+		}
+	}
+	return given(axes)
 }
 
 // targetAxis returns the axis of the targets. The list each replaces the target "each".
@@ -175,16 +219,13 @@ func noiseAxis(b *sweep.Block) axis {
 	path := b.Path("problem", "noise")
 	a := axis{path: path, names: []string{"noise", "noise_rate"}}
 	for i, spec := range b.Problem.Noise {
-		item := b.File.Item(path, i)
-		for _, kind := range spec.Kind {
-			for j, rate := range orOne(spec.Rate) {
-				where := item
-				if len(spec.Rate) > 1 {
-					where = b.File.Item(item+".rate", j)
-				}
-				a.options = append(a.options, option{path: where, values: []any{kind, rate},
-					set: func(s *setting) { s.problem.Noise = schemas.Noise{Kind: kind, Rate: rate} }})
+		for k, noise := range combinations[schemas.Noise](spec, "Kind", "Rate") {
+			where := b.File.Item(path, i)
+			if n := len(spec.Rate); n > 1 {
+				where = b.File.Item(where+".rate", k%n)
 			}
+			a.options = append(a.options, option{path: where, values: []any{noise.Kind, noise.Rate},
+				set: func(s *setting) { s.problem.Noise = noise }})
 		}
 	}
 	return a
@@ -205,7 +246,7 @@ func dataAxis(b *sweep.Block) axis {
 	path := b.Path("problem", "data")
 	a := axis{path: path, names: []string{"data", "label", "positive"}}
 	for i, spec := range b.Problem.Data {
-		for data := range datasets(spec) {
+		for _, data := range datasets(spec) {
 			a.options = append(a.options, option{
 				path: b.File.Item(path, i), values: []any{data.File, data.Label, data.Positive},
 				set: func(s *setting) { s.problem.Data = &data },
@@ -215,24 +256,18 @@ func dataAxis(b *sweep.Block) axis {
 	return a
 }
 
-// datasets yields all combinations of one item of problem.data.
-func datasets(spec schemas.DataSpec) func(yield func(schemas.Data) bool) {
-	return func(yield func(schemas.Data) bool) {
-		for _, file := range spec.File {
-			for _, label := range spec.Label {
-				for _, positive := range spec.Positive {
-					for _, scale := range orOne(spec.Scale) {
-						data := schemas.Data{File: file, Delimiter: spec.Delimiter, Decimal: spec.Decimal, Label: label,
-							Positive: string(positive), Features: spec.Features, Categorical: spec.Categorical,
-							Missing: strings.TrimPrefix(spec.Missing, "refuse"), Bias: spec.Bias, Scale: scaleOf(scale)}
-						if !yield(data) {
-							return
-						}
-					}
-				}
-			}
+// datasets returns all combinations of one item of problem.data.
+func datasets(spec schemas.DataSpec) (all []schemas.Data) {
+	for _, data := range combinations[schemas.Data](spec, "File", "Label", "Positive") {
+		data.Delimiter, data.Decimal = spec.Delimiter, spec.Decimal
+		data.Features, data.Categorical, data.Bias = spec.Features, spec.Categorical, spec.Bias
+		data.Missing = strings.TrimPrefix(spec.Missing, "refuse")
+		for _, scale := range orOne(spec.Scale) {
+			data.Scale = scaleOf(scale)
+			all = append(all, data)
 		}
 	}
+	return all
 }
 
 func scaleOf(s schemas.ScaleSpec) schemas.Scale {
@@ -249,77 +284,58 @@ func scaleOf(s schemas.ScaleSpec) schemas.Scale {
 // measureAxes returns the axes of queries, adversary, privacy and goal. The budget does not apply to an algorithm
 // that is not private.
 func measureAxes(b *sweep.Block, private bool) []axis {
-	f, axes := b.File, taskAxes(b)
-	if b.Privacy != nil {
-		budget := func(v float64) any {
-			if !private {
-				return nil
-			}
-			return v
+	f, t, axes := b.File, b.File.Task(), taskAxes(b)
+	if p := b.Privacy; p != nil {
+		budget := []axis{
+			plain(f, b.Path("privacy", "epsilon"), "epsilon", p.Epsilon, func(s *setting, v float64) { s.epsilon = v }),
+			plain(f, b.Path("privacy", "delta"), "delta", p.Delta, func(s *setting, v float64) { s.delta = v }),
 		}
-		axes = append(axes,
-			plain(f, b.Path("privacy", "epsilon"), "epsilon", b.Privacy.Epsilon, budget,
-				func(s *setting, v float64) { s.epsilon = v }),
-			plain(f, b.Path("privacy", "delta"), "delta", b.Privacy.Delta, budget,
-				func(s *setting, v float64) { s.delta = v }))
+		for _, a := range budget {
+			for i := 0; i < len(a.options) && !private; i++ {
+				a.options[i].values = []any{nil}
+			}
+		}
+		axes = append(axes, budget...)
 	}
-	if b.Goal == nil {
+	g := b.Goal
+	if g == nil {
 		return given(axes)
 	}
-	t := f.Task()
-	if !t.Takes("goal.reference") { // the reference is the best hypothesis in hindsight
-		return given(append(axes, goalAxes(b)...))
-	}
-	if b.Goal.Answers == schemas.AnswersMean {
-		axes = append(axes, plain(f, b.Path("goal", "answers"), "answers", []string{schemas.AnswersMean}, text,
+	if t.Takes("goal.answers") && g.Answers == schemas.AnswersMean {
+		axes = append(axes, plain(f, b.Path("goal", "answers"), "answers", []string{g.Answers},
 			func(s *setting, _ string) { s.means = true }))
 	}
-	reference := b.Goal.Reference
-	if len(reference) == 0 {
-		reference = []schemas.Reference{{Best: true}}
-	}
-	axes = append(append(axes, goalAxes(b)...),
-		plain(f, b.Path("goal", "reference"), "reference", reference, referenceValue,
+	axes = append(axes,
+		plain(f, b.Path("goal", "alpha"), "alpha", g.Alpha, func(s *setting, v float64) { s.alpha = v }),
+		plain(f, b.Path("goal", "beta"), "beta", g.Beta, func(s *setting, v float64) { s.beta = v }))
+	if t.Takes("goal.reference") { // otherwise the reference is the best hypothesis in hindsight
+		reference := g.Reference
+		if len(reference) == 0 {
+			reference = []schemas.Reference{{Best: true}}
+		}
+		axes = append(axes, plain(f, b.Path("goal", "reference"), "reference", reference,
 			func(s *setting, v schemas.Reference) { s.reference = v }))
+	}
 	if t.Takes("goal.states") {
-		axes = append(axes, plain(f, b.Path("goal", "states"), "states", statesOf(b), text[string],
+		states := g.States
+		if len(states) == 0 {
+			states = []string{schemas.StatesAll}
+		}
+		axes = append(axes, plain(f, b.Path("goal", "states"), "states", states,
 			func(s *setting, v string) { s.states = v }))
 	}
 	return given(axes)
-}
-
-// goalAxes returns the axes of alpha and beta.
-func goalAxes(b *sweep.Block) []axis {
-	return []axis{
-		plain(b.File, b.Path("goal", "alpha"), "alpha", b.Goal.Alpha, number, func(s *setting, v float64) { s.alpha = v }),
-		plain(b.File, b.Path("goal", "beta"), "beta", b.Goal.Beta, number, func(s *setting, v float64) { s.beta = v }),
-	}
-}
-
-// statesOf returns the grid's values of goal.states with their default.
-func statesOf(b *sweep.Block) []string {
-	if len(b.Goal.States) == 0 {
-		return []string{schemas.StatesAll}
-	}
-	return b.Goal.States
-}
-
-func referenceValue(a schemas.Reference) any {
-	if a.Best {
-		return "best"
-	}
-	return a.Value
 }
 
 // taskAxes returns the axes of queries and adversary and, for a search over rounds, the axis of rounds: each number of
 // rounds is then a cell.
 func taskAxes(b *sweep.Block) []axis {
 	axes := []axis{
-		plain(b.File, b.Path("queries"), "queries", b.Queries, number, func(s *setting, v int) { s.queries = v }),
+		plain(b.File, b.Path("queries"), "queries", b.Queries, func(s *setting, v int) { s.queries = v }),
 		adversaryAxis(b),
 	}
 	if b.Search != nil {
-		axes = append(axes, plain(b.File, b.Path("rounds"), trial.RoundsAxis, b.Rounds, number,
+		axes = append(axes, plain(b.File, b.Path("rounds"), trial.RoundsAxis, b.Rounds,
 			func(s *setting, v int) { s.rounds = v }))
 	}
 	return given(axes)
@@ -330,7 +346,7 @@ func adversaryAxis(b *sweep.Block) axis {
 	path := b.Path("adversary")
 	a := axis{path: path, names: []string{"adversary", "sees", "offline", "width", "rate", "from"}}
 	for i, spec := range b.Adversary {
-		for _, v := range adversaries(spec) {
+		for _, v := range combinations[schemas.Adversary](spec, "Kind", "Sees", "Offline", "Width", "Rate", "From") {
 			a.options = append(a.options, option{
 				path:   b.File.Item(path, i),
 				values: []any{v.Kind, v.Sees, v.Offline, float64(v.Width), v.Rate, float64(v.From)},
@@ -339,32 +355,6 @@ func adversaryAxis(b *sweep.Block) axis {
 		}
 	}
 	return a
-}
-
-// adversaries returns all combinations of one item of adversary; the last key runs fastest.
-func adversaries(spec schemas.AdversarySpec) []schemas.Adversary {
-	all := []schemas.Adversary{{}}
-	all = vary(all, spec.Kind, func(a *schemas.Adversary, v string) { a.Kind = v })
-	all = vary(all, spec.Sees, func(a *schemas.Adversary, v string) { a.Sees = v })
-	all = vary(all, spec.Offline, func(a *schemas.Adversary, v bool) { a.Offline = v })
-	all = vary(all, spec.Width, func(a *schemas.Adversary, v int) { a.Width = v })
-	all = vary(all, spec.Rate, func(a *schemas.Adversary, v float64) { a.Rate = v })
-	return vary(all, spec.From, func(a *schemas.Adversary, v schemas.Size) { a.From = uint64(v) })
-}
-
-// vary returns every combination of an adversary and a value; the adversaries unchanged without values.
-func vary[T any](all []schemas.Adversary, values []T, set func(*schemas.Adversary, T)) []schemas.Adversary {
-	if len(values) == 0 {
-		return all
-	}
-	var out []schemas.Adversary
-	for _, a := range all {
-		for _, v := range values {
-			set(&a, v)
-			out = append(out, a)
-		}
-	}
-	return out
 }
 
 // orOne returns the values of an axis, or one zero value if there are none.

@@ -199,7 +199,7 @@ func (e *entry) layOut(shared sharedAxes, r *sweep.Reporter) {
 	path := sweep.JoinPath(e.path, "replica")
 	e.problemAxes = len(shared.problem)
 	e.axes = slices.Concat(shared.problem, []axis{shared.algorithms}, e.paramAxes(r),
-		[]axis{plain(e.grid.File, path, "replica", replica, number, func(s *setting, v int) { s.replica = v })},
+		[]axis{plain(e.grid.File, path, "replica", replica, func(s *setting, v int) { s.replica = v })},
 		shared.measure[e.algorithm.GetPrivate()])
 	for i := range e.axes {
 		e.leader = append(e.leader, i)

@@ -326,7 +326,7 @@ func (d *draft) fixedBut(x string, c *trial.Cell) fixedValues {
 				put(schemas.ParamPrefix+name, c.Params[name])
 			}
 		case "reference":
-			put("reference", referenceValue(d.setting.reference))
+			put("reference", scalar(d.setting.reference))
 		default:
 			put(k.Name, plainValue(k, c))
 		}

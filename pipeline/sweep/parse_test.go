@@ -28,7 +28,7 @@ func TestParseExample(t *testing.T) {
 		Grid: schemas.Grid{
 			Problem: &schemas.ProblemSpec{
 				Class:        schemas.Axis[string]{"halfspace"},
-				D:            schemas.Axis[int]{10, 50},
+				Dim:          schemas.Axis[int]{10, 50},
 				Margin:       schemas.Axis[float64]{0.1},
 				Distribution: schemas.Axis[string]{"skew"},
 			},

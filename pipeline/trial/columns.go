@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -58,26 +59,25 @@ func IsParam(name string) bool { return strings.HasPrefix(name, schemas.ParamPre
 // IdentifiesCell reports whether name is that of a key column or a parameter.
 func IdentifiesCell(name string) bool { return IsKeyColumn(name) || IsParam(name) }
 
-var keyColumns = []KeyColumn{
+var keyColumns = slices.Concat([]KeyColumn{
 	text(Derived, "cell", "first 10 hex digits of the cell's key; joins the files of a result",
 		func(c *Cell) string { return c.Key.Short() }),
 	text(Derived, "task", "learn, predict or online", func(c *Cell) string { return c.Task }),
 	text(0, "algorithm", "the algorithm's name in the sweep file", func(c *Cell) string { return c.As }),
 	text(0, "class", "concept class", func(c *Cell) string { return c.Problem.Class }),
-	text(0, "file", "the file of the class matrix", (*Cell).matrixName),
+	text(0, "file", "the file of the class matrix", func(c *Cell) string {
+		if c.Problem.Matrix == nil {
+			return ""
+		}
+		return filepath.Base(c.Problem.Matrix.File)
+	}),
 	whole(Describes|Quantity, "d", "numbers per point; null where a point is one number",
 		func(c *Cell) int64 { return int64(c.Problem.Dim) }),
 	whole(Describes|Quantity, "domain", "X: the numbers of a point are 0..X-1",
 		func(c *Cell) int64 { return int64(c.Problem.Domain) }),
 	text(0, "distribution", "distribution of the points; null if the population is a file",
 		func(c *Cell) string { return c.Problem.Distribution }),
-	float(Describes|Quantity, "mass", "needle: the weight of each needle point",
-		func(c *Cell) float64 { return c.Problem.Mass }),
-	float(Describes|Quantity, "best_error", "agnostic: the least error of the class",
-		func(c *Cell) float64 { return c.Problem.BestError }),
-	float(Describes|Quantity, "minority", "skew distributions: the share of the minority",
-		func(c *Cell) float64 { return c.Problem.Minority }),
-	float(Describes|Quantity, "margin", "margin of the distribution", func(c *Cell) float64 { return c.Problem.Margin }),
+}, distributionColumns(), []KeyColumn{
 	text(Describes, "target", "target that labels the points: random (drawn for each trial), uniform, middle, or a "+
 		"hypothesis; null if an adversary or a file provides the labels", func(c *Cell) string { return c.Problem.Target }),
 	whole(Describes|Quantity, "literals", "random conjunctions: their literals",
@@ -86,17 +86,40 @@ var keyColumns = []KeyColumn{
 		func(c *Cell) string { return c.Problem.Noise.Kind }),
 	float(Describes|Quantity|FromZero, "noise_rate", "rate of the noise; null without noise",
 		func(c *Cell) float64 { return c.Problem.Noise.Rate }),
-	text(0, "data", "the file whose rows are the population", (*Cell).dataName),
+	text(0, "data", "the file whose rows are the population", func(c *Cell) string {
+		if c.Problem.Data == nil {
+			return ""
+		}
+		return filepath.Base(c.Problem.Data.File)
+	}),
 	key(Describes, schemas.BoolColumn, "disguise", "whether each trial applies a random isometry to the rows and a "+
-		"random sign to the labels, so that prior knowledge of the data is useless; null without data",
-		(*Cell).disguise),
+		"random sign to the labels, so that prior knowledge of the data is useless; null without data", func(c *Cell) any {
+		if c.Problem.Data == nil {
+			return nil
+		}
+		return c.Problem.Disguise
+	}),
 	whole(Quantity, "queries", "task predict: queries of each game", func(c *Cell) int64 { return int64(c.Queries) }),
-	text(0, "adversary", "adversary that asks the queries or plays the rounds", (*Cell).adversaryWords),
+	text(0, "adversary", "adversary that asks the queries or plays the rounds", func(c *Cell) string {
+		if c.Adversary == nil {
+			return ""
+		}
+		return c.Adversary.String()
+	}),
 	float(Quantity, "epsilon", "privacy budget epsilon; null if the algorithm states no guarantee",
 		func(c *Cell) float64 { return c.Epsilon }),
 	float(Describes|Quantity, "delta", "privacy budget delta; null as for epsilon, and for pure guarantees",
 		func(c *Cell) float64 { return c.Delta }),
-	text(Derived, "privacy", "the kind of the guarantee: pure or approximate; null as for epsilon", (*Cell).privacy),
+	text(Derived, "privacy", "the kind of the guarantee: pure or approximate; null as for epsilon",
+		func(c *Cell) string {
+			switch {
+			case c.Guarantee == nil:
+				return ""
+			case c.Guarantee.GetPure():
+				return "pure"
+			}
+			return "approximate"
+		}),
 	text(Derived, "privacy_standing", "proved: of a built-in algorithm, by the theorem in privacy_source; "+
 		"declared: by the author of a plugin, unchecked; "+
 		"unproved: intended, without a proof; null as for epsilon",
@@ -106,23 +129,40 @@ var keyColumns = []KeyColumn{
 		func(c *Cell) float64 { return c.Alpha }),
 	float(Describes|Quantity, "beta", "n suffices when trials succeed with probability at least 1 - beta",
 		func(c *Cell) float64 { return c.Beta }),
-	key(Describes, schemas.FloatColumn, "reference", "the reference error", (*Cell).reference),
+	key(Describes, schemas.FloatColumn, "reference", "the reference error", func(c *Cell) any {
+		if !c.CanSucceed() || c.Kind().Rounds() { // each trial of a game has its own
+			return nil
+		}
+		return schemas.Clean(c.Reference)
+	}),
 	text(0, "answers", "mean if an answer to a point may be the mean of a label; null if answers are labels, "+
-		"and in task online", (*Cell).answers),
+		"and in task online", func(c *Cell) string {
+		if c.Means {
+			return schemas.AnswersMean
+		}
+		return ""
+	}),
 	text(Describes, "states", "task predict: the states whose error counts: all (the worst of all probed states), every "+
 		"(the worst of the states before each query), hard (as all, with errors by number of hard queries), or final",
 		func(c *Cell) string { return c.States }),
 	key(0, schemas.IntColumn, "replica", "copies of one setting with independent noise: 0, 1, ...",
 		func(c *Cell) any { return int64(c.Replica) }),
 	text(Derived, "sample", "first 10 hex digits of the key of seed and problem: cells that share it have the same data "+
-		"in trials of equal n and repetition", (*Cell).sampleID),
-}
+		"in trials of equal n and repetition", func(c *Cell) string {
+		if c.DataKey == (Key{}) {
+			return ""
+		}
+		return c.DataKey.Short()
+	}),
+})
 
-func (c *Cell) answers() string {
-	if c.Means {
-		return schemas.AnswersMean
+// distributionColumns returns the columns of the keys that apply to some distributions only.
+func distributionColumns() (columns []KeyColumn) {
+	for _, k := range distribution.Keys() {
+		doc := strings.Join(k.Distributions(), ", ") + ": " + k.Doc
+		columns = append(columns, float(Describes|Quantity, k.Name, doc, func(c *Cell) float64 { return *k.Field(c.Problem) }))
 	}
-	return ""
+	return columns
 }
 
 // text returns a column of strings, null if empty.
@@ -148,47 +188,3 @@ func key(role Role, of schemas.ColumnType, name, doc string, value func(*Cell) a
 
 // CanSucceed reports whether the cell has a criterion of success: the task online has none without a search.
 func (c *Cell) CanSucceed() bool { return c.Alpha > 0 }
-
-func (c *Cell) matrixName() string {
-	if c.Problem.Matrix == nil {
-		return ""
-	}
-	return filepath.Base(c.Problem.Matrix.File)
-}
-
-// disguise returns whether the data are disguised; nil without data.
-func (c *Cell) disguise() any {
-	if c.Problem.Data == nil {
-		return nil
-	}
-	return c.Problem.Disguise
-}
-
-func (c *Cell) dataName() string {
-	if c.Problem.Data == nil {
-		return ""
-	}
-	return filepath.Base(c.Problem.Data.File)
-}
-
-func (c *Cell) adversaryWords() string {
-	if c.Adversary == nil {
-		return ""
-	}
-	return c.Adversary.String()
-}
-
-// reference returns the reference error; nil if trials cannot succeed or each has its own reference.
-func (c *Cell) reference() any {
-	if !c.CanSucceed() || c.Kind().Rounds() {
-		return nil
-	}
-	return schemas.Clean(c.Reference)
-}
-
-func (c *Cell) sampleID() string {
-	if c.DataKey == (Key{}) {
-		return ""
-	}
-	return c.DataKey.Short()
-}

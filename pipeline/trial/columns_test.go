@@ -4,24 +4,27 @@ import (
 	"math"
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // fullCell returns a cell to which every key column applies.
 func fullCell() *Cell {
-	return &Cell{
+	c := &Cell{
 		Key: Key{0xab}, DataKey: Key{0xcd}, Task: "predict", As: "a",
 		Problem: &schemas.Problem{
-			Class: "thresholds", Domain: 256, Dim: 2, Distribution: "uniform", Mass: 0.1, BestError: 0.15,
-			Minority: 0.2, Margin: 0.3,
-			Target: "random", Literals: 2,
+			Class: "thresholds", Domain: 256, Dim: 2, Distribution: "uniform", Target: "random", Literals: 2,
 			Noise: schemas.Noise{Kind: "random", Rate: 0.05}, Matrix: &schemas.Matrix{File: "x/m.csv"},
 			Data: &schemas.Data{File: "x/d.csv"},
 		},
 		Queries: 10, Adversary: &schemas.Adversary{Kind: "boundary"}, Epsilon: 1, Delta: 1e-6, Alpha: 0.1, Beta: 0.2,
 		Reference: math.Copysign(0, -1), Guarantee: &pluginv1.Guarantee{},
 	}
+	for _, k := range distribution.Keys() {
+		*k.Field(c.Problem) = 0.1
+	}
+	return c
 }
 
 // Every key column has a unique name and a doc, and returns values of its type both for cells to

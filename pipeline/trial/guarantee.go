@@ -24,17 +24,6 @@ func (c *Cell) PrivacyStanding() string {
 	return Proved
 }
 
-// privacy returns the kind of the cell's guarantee; "" without one.
-func (c *Cell) privacy() string {
-	switch {
-	case c.Guarantee == nil:
-		return ""
-	case c.Guarantee.GetPure():
-		return "pure"
-	}
-	return "approximate"
-}
-
 // CheckGuarantee returns an error if a plugin's guarantee is invalid in a setting: by [theory.CheckGuarantee], or
 // because its rho or mu contradicts its epsilon and delta. A nil guarantee is valid.
 func CheckGuarantee(g *pluginv1.Guarantee, s *pluginv1.Setting) error {
