@@ -69,14 +69,17 @@ func (u cacheUse) load(ctx context.Context, profile string) error {
 
 // doubtful reports whether some trial of a cell has two different outcomes.
 func (u cacheUse) doubtful(c *cell) bool {
-	l := u.ledger
-	return len(l.Conflicts(c.Key))+len(l.Clashes(c.Key)) > 0 || u.recheck.Contradiction(c.Cell) != nil
+	conflicts, clashes := u.ledger.Contradictions(c.Key)
+	return len(conflicts)+len(clashes) > 0 || u.recheck.Contradiction(c.Cell) != nil
 }
 
 // serve adds the rows of a cached batch to the ledger that belong to trials of the cell and that
 // the ledger lacks.
 func (u cacheUse) serve(c *cell, b *ledger.Batch) error {
-	rows := servable(c, b, func(rep int64) bool { return !u.ledger.Has(c.Key, b.N, rep) })
+	rows := servable(c, b, func(rep int64) bool {
+		_, known := u.ledger.Find(c.Key, b.N, rep)
+		return !known
+	})
 	if len(rows) == 0 {
 		return nil
 	}
@@ -88,7 +91,7 @@ func (u cacheUse) serve(c *cell, b *ledger.Batch) error {
 	if err != nil {
 		return err
 	}
-	v, err := u.ledger.Add(msg)
+	v, err := u.ledger.Add(served, msg)
 	if err != nil {
 		return fmt.Errorf("keep outcomes of cell %s: %w", c.Key.Short(), err)
 	}

@@ -51,7 +51,7 @@ func (in *intake) accept(m *queue.Message, r *pool.Request) error {
 		return nil
 	}
 	in.pool.Usual.Record(b.Seconds)
-	verdict, err := in.ledger.AddBatch(b, m.Data)
+	verdict, err := in.ledger.Add(b, m.Data)
 	if err != nil {
 		return fmt.Errorf("keep outcomes of cell %s: %w", c.Key.Short(), err)
 	}

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -172,9 +173,9 @@ func TestKnownRechecks(t *testing.T) {
 	}
 	record := cfg.Folder.ReadRechecks()
 	c := cfg.Folder.Plan.Cells[3]
-	n := cfg.Folder.Ledger.Sizes(c.Key)[0]
-	fingerprint, _ := cfg.Folder.Ledger.Fingerprint(c.Key, n, 0)
-	record.Contradictions[c.Key] = folder.Contradiction{N: n, Fingerprint: fingerprint}
+	n := slices.Min(slices.Collect(maps.Keys(cfg.Folder.Ledger.Counts(c.Key))))
+	recorded, _ := cfg.Folder.Ledger.Find(c.Key, n, 0)
+	record.Contradictions[c.Key] = folder.Contradiction{N: n, Fingerprint: recorded.Fingerprint}
 	if err := cfg.Folder.WriteRechecks(record); err != nil {
 		t.Fatal(err)
 	}

@@ -28,12 +28,15 @@ func (g *grid) loadRefusals(l *ledger.Ledger, use func(c *trial.Cell, digest str
 // records the open trials as lost instead.
 func (in *intake) recordRefusal(c *cell, v ledger.Verdict) bool {
 	n := v.Batch.N
-	known, refused := in.ledger.Refusal(c.Key, n)
 	if v.Batch.Refusal == nil {
 		return v.Clash != nil
 	}
-	if refused {
-		c.Refuse(n, known.Refusal)
+	refused := false
+	for _, known := range in.ledger.Refusals(c.Key) {
+		if known.N == n {
+			c.Refuse(n, known.Refusal)
+			refused = true
+		}
 	}
 	for _, r := range slices.Clone(c.jobs) {
 		if r.N != n {

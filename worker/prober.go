@@ -85,7 +85,7 @@ func (x *session) newProber(list []queryGame) *prober {
 	c := x.job.Cell
 	p := &prober{session: x, list: list, times: make([]bool, c.Queries), goal: c.Reference + c.Alpha}
 	p.reportHard = c.States == schemas.StatesHard
-	if !c.Probes() {
+	if !trial.Probes(c.States) {
 		return p
 	}
 	p.drawer = x.job.newDrawer()

@@ -82,7 +82,11 @@ func forge(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	for _, m := range messages {
-		if _, err := forged.Add(m); err != nil {
+		b, err := ledger.Decode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := forged.Add(b, m); err != nil {
 			t.Fatal(err)
 		}
 	}

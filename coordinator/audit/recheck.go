@@ -105,7 +105,7 @@ func (k *Recheck) Contradiction(c *trial.Cell) *schemas.Contradiction {
 	if !found {
 		return nil
 	}
-	if now, known := k.folder.Ledger.Fingerprint(c.Key, x.N, x.Repetition); !known || now != x.Fingerprint {
+	if now, known := k.folder.Ledger.Find(c.Key, x.N, x.Repetition); !known || now.Fingerprint != x.Fingerprint {
 		return nil
 	}
 	return &x.Found
@@ -137,7 +137,10 @@ func (k *Recheck) Choose(cells []Cell) {
 			if minPerCell < minRechecks && int64(count) < min(minRechecks, x.trials) {
 				x.reason = "the sweep has many cells of few trials"
 			}
-			has := func(t ranked) bool { return k.folder.Ledger.Has(c.Key, t.n, t.rep) }
+			has := func(t ranked) bool {
+				_, known := k.folder.Ledger.Find(c.Key, t.n, t.rep)
+				return known
+			}
 			sizes := max(minSizes, count/perSize)
 			if c.RoundTrips(1) > 0 {
 				sizes = max(1, count/perInteractiveSize)
@@ -225,8 +228,8 @@ func (k *Recheck) reproduced(x *checked, t ranked) bool {
 	if !found {
 		return false
 	}
-	now, known := k.folder.Ledger.Fingerprint(x.Key, t.n, t.rep)
-	return known && was == now
+	now, known := k.folder.Ledger.Find(x.Key, t.n, t.rep)
+	return known && was == now.Fingerprint
 }
 
 // countReproduced counts the chosen trials of a cell whose outcome was reproduced.
@@ -283,7 +286,8 @@ func (k *Recheck) requests(alone bool) (list []*pool.Request) {
 		for _, t := range missing[:int64(len(missing))-x.left] {
 			o := origin{n: t.n}
 			if !alone {
-				o.worker = k.folder.Ledger.Worker(x.Key, t.n, t.rep)
+				recorded, _ := k.folder.Ledger.Find(x.Key, t.n, t.rep)
+				o.worker = recorded.Worker
 			}
 			if picked[o] == nil {
 				origins = append(origins, o)
@@ -419,9 +423,9 @@ func (k *Recheck) explain(ctx context.Context, p *pool.Pool, other pool.Source) 
 		}
 		worst, found := x.different.contradiction()
 		found.Rechecked = x.different.count + k.countReproduced(x)
-		fingerprint, _ := k.folder.Ledger.Fingerprint(x.Key, worst.at.n, worst.at.repetition)
+		recorded, _ := k.folder.Ledger.Find(x.Key, worst.at.n, worst.at.repetition)
 		k.record.Contradictions[x.Key] = folder.Contradiction{
-			N: worst.at.n, Repetition: worst.at.repetition, Fingerprint: fingerprint, Found: found,
+			N: worst.at.n, Repetition: worst.at.repetition, Fingerprint: recorded.Fingerprint, Found: found,
 		}
 	}
 	return nil, nil

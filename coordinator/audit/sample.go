@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -85,7 +86,7 @@ func (d *drawing) draw(cells []*trial.Cell) (requests []*pool.Request, drawn, al
 				drawn++
 			}
 		}
-		for _, n := range d.ledger.Sizes(c.Key) {
+		for _, n := range slices.Sorted(maps.Keys(picked)) {
 			requests = append(requests, cut(c, n, d.recheck, picked[n], blockTrials)...)
 		}
 	}

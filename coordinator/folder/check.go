@@ -199,7 +199,7 @@ func (t *Tables) findMissing(f *Folder) {
 		count, _ := curve.At(row, trials).(int64)
 		c := byName[name]
 		for rep := int64(0); c != nil && rep < min(count, 1<<31); rep++ {
-			if f.Ledger.Has(c.Key, n, rep) {
+			if _, known := f.Ledger.Find(c.Key, n, rep); known {
 				continue
 			}
 			if t.Missing++; t.Missing == 1 {

@@ -48,7 +48,7 @@ func (l *Rechecks) Add(cell trial.Key, n, repetition int64, fingerprint uint64) 
 func (l *Rechecks) Contradicted(in *ledger.Ledger) map[trial.Key]schemas.Contradiction {
 	found := map[trial.Key]schemas.Contradiction{}
 	for key, x := range l.Contradictions {
-		if now, ok := in.Fingerprint(key, x.N, x.Repetition); ok && now == x.Fingerprint {
+		if now, ok := in.Find(key, x.N, x.Repetition); ok && now.Fingerprint == x.Fingerprint {
 			found[key] = x.Found
 		}
 	}

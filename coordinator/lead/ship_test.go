@@ -87,7 +87,9 @@ func record(t *testing.T, dir string, messages ...[]byte) {
 	l, _, err := ledger.Open(filepath.Join(dir, "ledger"), sweepID)
 	check(t, err)
 	for _, m := range messages {
-		_, err := l.Add(m)
+		b, err := ledger.Decode(m)
+		check(t, err)
+		_, err = l.Add(b, m)
 		check(t, err)
 	}
 	check(t, l.Close())

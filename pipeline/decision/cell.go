@@ -41,7 +41,7 @@ type refusal struct {
 // A ladder is a search over the values of a parameter other than n, with its cells.
 //
 // The confidence of the search assumes independent trials. Trials of different rungs are
-// independent although they have the same n: see [trial.Cell.Sampled].
+// independent although they have the same n: see [trial.Rung.Sampled].
 type ladder struct {
 	*estimate.Ladder
 	rungs []*CellState // by position, from 0 on

@@ -2,6 +2,7 @@ package decision
 
 import (
 	"iter"
+	"maps"
 	"math"
 	"slices"
 
@@ -40,7 +41,7 @@ func (c *CellState) Read(l *ledger.Ledger, each func(n, rep int64)) error {
 			return nil
 		})
 	}
-	for _, n := range l.Sizes(c.Key) {
+	for _, n := range slices.Sorted(maps.Keys(l.Counts(c.Key))) {
 		for o := range l.Outcomes(c.Key, n) {
 			c.feed(n, o.Repetition, o.Status, o.Error)
 			each(n, o.Repetition)

@@ -7,4 +7,4 @@ const (
 )
 
 // SetFileSize makes the ledger start a new file earlier.
-func (l *Ledger) SetFileSize(size int64) { l.fileSize = size }
+func (l *Ledger) SetFileSize(size int64) { l.log.fileSize = size }

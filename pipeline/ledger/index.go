@@ -95,18 +95,11 @@ func (p *point) at(i int, repetition int64) *row {
 
 // add adds rows in ascending order. None of them may be present.
 func (p *point) add(rows []row) {
-	i, j := len(p.rows)-1, len(rows)-1
-	p.rows = append(p.rows, rows...)
-	for k := len(p.rows) - 1; i >= 0 && j >= 0; k-- { // merge from the end
-		if p.rows[i].repetition > rows[j].repetition {
-			p.rows[k] = p.rows[i]
-			i--
-		} else {
-			p.rows[k] = rows[j]
-			j--
-		}
+	at, last := p.seek(0, int64(rows[0].repetition)), rows[len(rows)-1].repetition
+	p.rows = slices.Insert(p.rows, at, rows...)
+	if next := at + len(rows); next < len(p.rows) && p.rows[next].repetition < last { // they overlap
+		slices.SortFunc(p.rows, func(a, b row) int { return cmp.Compare(a.repetition, b.repetition) })
 	}
-	copy(p.rows, rows[:j+1])
 }
 
 // at returns the index of a sample size among the cell's, and whether it has outcomes.
@@ -137,8 +130,8 @@ func (x *index) outcomes() (count int64) {
 }
 
 // find returns a trial's outcome, or nil if it has none.
-func (x *index) find(cell [32]byte, n, repetition int64) *row {
-	p := x.cells[cell].point(n)
+func (c *cellIndex) find(n, repetition int64) *row {
+	p := c.point(n)
 	return p.at(p.seek(0, repetition), repetition)
 }
 
@@ -214,7 +207,6 @@ func (x *index) commit(v Verdict, hashes []uint64, ref frameRef, kind uint32) {
 	}
 	for _, x := range v.Conflicts {
 		if !slices.ContainsFunc(c.conflicts, x.equal) {
-
 			c.conflicts = append(c.conflicts, x)
 		}
 	}

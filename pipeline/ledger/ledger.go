@@ -21,38 +21,16 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
-// maxWrittenFile is the maximum size in bytes of a file of the log, except if a single message is
-// larger.
-const maxWrittenFile = 64 << 20
-
-// maxReadFile is the maximum size in bytes of a file of a log that is read.
-const maxReadFile = 2 * maxWrittenFile
-
-// ErrMessage is in the chain of Add's error if the message is invalid: it is damaged, violates a
-// rule of Batch, or belongs to another sweep. Sending it again does not help.
-var ErrMessage = errors.New("result refused")
-
 // Ledger is the open log of one sweep. It is safe for concurrent use.
 type Ledger struct {
-	dir, sweep string
-	lock       *os.File
-	fileSize   int64 // maxWrittenFile, or less in tests
-	readOnly   bool  // opened by Read
+	sweep string
+	lock  *os.File // nil: opened by Read, or closed
 
 	reading sync.RWMutex // held for writing while files are rewritten
 	syncing sync.Mutex   // held while waiting for the disk
 	mu      sync.Mutex   // guards the following fields
 	index   *index
-	files   []*logFile
-	scratch []byte
-	dirty   bool  // the last file has unsynced frames
-	broken  error // set if the end of the log could not be restored
-}
-
-// logFile is one file of the log.
-type logFile struct {
-	f    disk.File
-	size int64
+	log     log
 }
 
 // A Report holds the findings of Open.
@@ -114,32 +92,23 @@ type Verdict struct {
 	Clash     *Clash // contradiction between the message and the ledger about a sample size; nil: none
 }
 
-func (l *Ledger) checkSweep(b *Batch) error {
-	if b.Sweep != l.sweep {
-		return fmt.Errorf("it belongs to sweep %.80q, not %q", b.Sweep, l.sweep)
+// checkSweep returns an error if the batch belongs to another sweep.
+func (b *Batch) checkSweep(sweep string) error {
+	if b.Sweep != sweep {
+		return fmt.Errorf("it belongs to sweep %.80q, not %q", b.Sweep, sweep)
 	}
 	return nil
 }
 
-// Add decodes a message, compares its rows with the ledger bit for bit, and appends the message
-// if it adds an outcome, a loss, a refusal or a conflict. It does not wait for the disk: see
-// Sync. After an error nothing of the message is recorded; see ErrMessage and WriteError.
-func (l *Ledger) Add(msg []byte) (Verdict, error) {
-	b, err := Decode(msg)
-	if err != nil {
-		return Verdict{}, fmt.Errorf("add result: %w: %w", ErrMessage, err)
-	}
-	return l.AddBatch(b, msg)
-}
-
-// AddBatch is Add for a message that the caller has decoded: b must be the result of Decode for
-// msg.
-func (l *Ledger) AddBatch(b *Batch, msg []byte) (Verdict, error) {
+// Add compares the rows of a batch with the ledger bit for bit, and appends its message if it adds an outcome, a loss, a
+// refusal or a conflict. It does not wait for the disk: see Sync. After an error nothing of the message is recorded; see
+// WriteError. b must be the result of Decode for msg, or msg that of Encode for b.
+func (l *Ledger) Add(b *Batch, msg []byte) (Verdict, error) {
 	if len(msg) > maxMessage {
-		return Verdict{}, fmt.Errorf("add result of %d bytes: longer than %d: %w", len(msg), maxMessage, ErrMessage)
+		return Verdict{}, fmt.Errorf("add result of %d bytes: longer than %d", len(msg), maxMessage)
 	}
-	if err := l.checkSweep(b); err != nil {
-		return Verdict{}, fmt.Errorf("add result: %w: %w", ErrMessage, err)
+	if err := b.checkSweep(l.sweep); err != nil {
+		return Verdict{}, fmt.Errorf("add result: %w", err)
 	}
 	hashes := hashRows(b)
 	l.mu.Lock()
@@ -149,9 +118,9 @@ func (l *Ledger) AddBatch(b *Batch, msg []byte) (Verdict, error) {
 	if kind == 0 {
 		return v, nil
 	}
-	ref, err := l.append(kind, msg)
+	ref, err := l.log.append(kind, msg)
 	if err != nil {
-		return Verdict{}, fmt.Errorf("add result to ledger %q: %w", l.dir, err)
+		return Verdict{}, fmt.Errorf("add result to ledger %q: %w", l.log.dir, err)
 	}
 	l.index.commit(v, hashes, ref, kind)
 	return v, nil
@@ -163,12 +132,12 @@ func (l *Ledger) Sync() error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
 	l.mu.Lock()
-	err, dirty := l.broken, l.dirty
+	err, dirty := l.log.broken, l.log.dirty
 	var f disk.File
 	if dirty {
-		f = l.files[len(l.files)-1].f // the previous files were synced when it was created
+		f = l.log.files[len(l.log.files)-1].f // the previous files were synced when it was created
 	}
-	l.dirty = false
+	l.log.dirty = false
 	l.mu.Unlock()
 	if err != nil {
 		return err
@@ -178,19 +147,19 @@ func (l *Ledger) Sync() error {
 			err = fmt.Errorf("%w: open it again", err)
 		}
 	}
-	if err = cmp.Or(err, l.inPlace(f.File)); err != nil {
-		err = fmt.Errorf("sync ledger %q: %w", l.dir, err)
+	if err = cmp.Or(err, inPlace(l.lock, f.File)); err != nil {
+		err = fmt.Errorf("sync ledger %q: %w", l.log.dir, err)
 		l.mu.Lock()
-		l.broken = err
+		l.log.broken = err
 		l.mu.Unlock()
 	}
 	return err
 }
 
-// inPlace returns an error if the path of the lock, or of the log file f, leads to another file.
-// Data written to a removed file is lost, and syncing does not detect that. f may be nil.
-func (l *Ledger) inPlace(f *os.File) error {
-	for _, f := range []*os.File{l.lock, f} {
+// inPlace returns an error if the path of an open file leads to another file. Data written to a removed file is lost,
+// and syncing does not detect that. A file may be nil.
+func inPlace(files ...*os.File) error {
+	for _, f := range files {
 		if f == nil {
 			continue
 		}
@@ -223,19 +192,36 @@ func (l *Ledger) lockAll() (unlock func()) {
 	}
 }
 
-// Close syncs the log and releases the folder's lock. A second Close does nothing.
-func (l *Ledger) Close() error {
-	if l.readOnly {
-		l.closeFiles()
-		return nil
-	}
-	if l.lock == nil {
-		return nil
-	}
-	err := l.Sync()
+// Drop removes the messages that match, with all of their rows, by rewriting the files that
+// contain one. All other bytes are unchanged. An error may leave some files rewritten; calling
+// Drop again completes the removal.
+func (l *Ledger) Drop(match func(*Batch) bool) error {
 	defer l.lockAll()()
-	l.closeFiles()
-	_ = disk.Unlock(l.lock) // the ledger is on the disk
-	l.lock = nil
+	err := l.log.broken
+	for i := 0; i < len(l.log.files) && err == nil; i++ {
+		err = l.log.files[i].drop(match)
+	}
+	l.log.close()
+	if _, e := l.load(); e != nil {
+		l.log.broken = e
+		err = errors.Join(err, e)
+	}
+	if err != nil {
+		return fmt.Errorf("drop results from ledger %q: %w", l.log.dir, err)
+	}
+	return nil
+}
+
+// Close syncs the log and releases the folder's lock. A second Close does nothing.
+func (l *Ledger) Close() (err error) {
+	if l.lock != nil {
+		err = l.Sync()
+	}
+	defer l.lockAll()()
+	l.log.close()
+	if l.lock != nil {
+		_ = disk.Unlock(l.lock) // the ledger is on the disk
+		l.lock = nil
+	}
 	return err
 }

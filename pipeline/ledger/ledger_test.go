@@ -34,11 +34,17 @@ func open(t testing.TB, dir string) (*ledger.Ledger, *ledger.Report) {
 	return l, r
 }
 
+// has reports whether a trial has an outcome.
+func has(l *ledger.Ledger, cell [32]byte, n, repetition int64) bool {
+	_, found := l.Find(cell, n, repetition)
+	return found
+}
+
 // known lists the trials of the ledger with their outcomes.
 func known(l *ledger.Ledger) map[string]ledger.Outcome {
 	all := map[string]ledger.Outcome{}
 	for _, origin := range l.Origins() {
-		for _, n := range l.Sizes(origin.Cell) {
+		for n := range l.Counts(origin.Cell) {
 			for o := range l.Outcomes(origin.Cell, n) {
 				all[fmt.Sprintf("%x/%d/%d", origin.Cell[:1], n, o.Repetition)] = o
 			}
@@ -70,19 +76,20 @@ func TestAdd(t *testing.T) {
 	if v := ledgertest.Add(t, l, other); len(v.New) != 4 {
 		t.Errorf("other n: %+v", v)
 	}
-	if !l.Has(first.Cell, 100, 5) || l.Has(first.Cell, 100, 6) || l.Has(first.Cell, 8, 0) || l.Has([32]byte{9}, 100, 0) ||
-		l.Has(first.Cell, 100, -1) {
-		t.Error("Has is wrong")
+	if !has(l, first.Cell, 100, 5) || has(l, first.Cell, 100, 6) || has(l, first.Cell, 8, 0) || has(l, [32]byte{9}, 100, 0) ||
+		has(l, first.Cell, 100, -1) {
+		t.Error("Find is wrong")
 	}
-	if got := l.Sizes(first.Cell); !slices.Equal(got, []int64{7, 100}) {
-		t.Errorf("sizes %v", got)
+	if got := l.Counts(first.Cell); len(got) != 2 || got[7] != 4 || got[100] != 6 {
+		t.Errorf("counts %v", got)
 	}
 	if got := l.Origins(); len(got) != 1 || got[0].Outcomes != 10 || got[0].Digest != "d" {
 		t.Errorf("origins %v", got)
 	}
 	workers := func() (names []string) {
 		for rep := range int64(7) {
-			names = append(names, l.Worker(first.Cell, 100, rep))
+			r, _ := l.Find(first.Cell, 100, rep)
+			names = append(names, r.Worker)
 		}
 		return names
 	}
@@ -98,7 +105,8 @@ func TestAdd(t *testing.T) {
 		t.Errorf("workers %q after a restart, want %q", got, sent)
 	}
 	diff := cmp.Diff(before, known(l), cmpopts.EquateNaNs())
-	if diff != "" || len(l.Conflicts([32]byte{1})) != 2 || r.Frames != 3 || r.Outcomes != 10 {
+	conflicts, _ := l.Contradictions([32]byte{1})
+	if diff != "" || len(conflicts) != 2 || r.Frames != 3 || r.Outcomes != 10 {
 		t.Error(diff, r)
 	}
 }
@@ -142,7 +150,7 @@ func TestConflicts(t *testing.T) {
 			want := known(l)
 			l.Close()
 			l, r := open(t, dir)
-			if len(l.Conflicts([32]byte{1})) != c.want || r.Frames != 1+c.want {
+			if conflicts, _ := l.Contradictions([32]byte{1}); len(conflicts) != c.want || r.Frames != 1+c.want {
 				t.Errorf("opened again: %+v", r)
 			}
 			if diff := cmp.Diff(want, known(l), cmpopts.EquateNaNs()); diff != "" {
@@ -161,7 +169,7 @@ func TestLost(t *testing.T) {
 	if v := ledgertest.Add(t, l, lost); !slices.Equal(v.New, []int{0}) || !slices.Equal(v.Lost, []int{1}) {
 		t.Errorf("%+v", v)
 	}
-	if l.Has(lost.Cell, 100, 1) {
+	if has(l, lost.Cell, 100, 1) {
 		t.Error("a lost trial is no outcome")
 	}
 	if v := ledgertest.Add(t, l, ledgertest.Batch(2, 0)); !slices.Equal(v.New, []int{1}) || v.Duplicate != 1 ||
@@ -192,9 +200,11 @@ func TestRefusedMessages(t *testing.T) {
 	l, _ := open(t, testkit.MemoryDir(t))
 	b := ledgertest.Batch(1, 0)
 	b.Sweep = "other"
-	for _, msg := range [][]byte{nil, []byte("no Arrow"), ledgertest.Encode(t, b), make([]byte, ledger.MaxMessage+1)} {
-		if _, err := l.Add(msg); !errors.Is(err, ledger.ErrMessage) {
-			t.Errorf("got %v", err)
+	for want, msg := range map[string][]byte{
+		`"other"`: ledgertest.Encode(t, b), "longer": make([]byte, ledger.MaxMessage+1),
+	} {
+		if _, err := l.Add(b, msg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 }
@@ -379,7 +389,7 @@ func TestDamagedFrame(t *testing.T) {
 			t.Fatalf("byte %d: %s, torn %v", at, diff, r.Torn)
 		}
 		cell := ledgertest.Batch(1, 0).Cell
-		if !l.Has(cell, 100, 0) || l.Has(cell, 100, 1) || !l.Has(cell, 100, 2) {
+		if !has(l, cell, 100, 0) || has(l, cell, 100, 1) || !has(l, cell, 100, 2) {
 			t.Fatalf("byte %d: knows %v", at, known(l))
 		}
 		if v := ledgertest.Add(t, l, ledgertest.Batch(1, 1)); len(v.New) != 1 {
@@ -446,12 +456,13 @@ func TestFullDisk(t *testing.T) {
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	_, err := l.Add(ledgertest.Encode(t, ledgertest.Batch(100, 100)))
+	more := ledgertest.Batch(100, 100)
+	_, err := l.Add(more, ledgertest.Encode(t, more))
 	if e := unix.Setrlimit(unix.RLIMIT_FSIZE, &old); e != nil {
 		t.Fatal(e)
 	}
 	var full *ledger.WriteError
-	if !errors.As(err, &full) || !errors.Is(err, syscall.EFBIG) || errors.Is(err, ledger.ErrMessage) ||
+	if !errors.As(err, &full) || !errors.Is(err, syscall.EFBIG) ||
 		!strings.Contains(err.Error(), "0001.log") || !strings.Contains(err.Error(), "raise the limit on the size of files") {
 		t.Errorf("got %v", err)
 	}
@@ -461,7 +472,7 @@ func TestFullDisk(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(dir, "0001.log")); err != nil || info.Size() != before {
 		t.Errorf("half-written: %v, %v", info.Size(), err)
 	}
-	if l.Has(ledgertest.Batch(1, 0).Cell, 100, 100) {
+	if has(l, ledgertest.Batch(1, 0).Cell, 100, 100) {
 		t.Error("a trial that was not written is known")
 	}
 	if v := ledgertest.Add(t, l, ledgertest.Batch(100, 100)); len(v.New) != 100 {
@@ -495,7 +506,7 @@ func TestRotation(t *testing.T) {
 		t.Fatal(err)
 	}
 	cell := ledgertest.Batch(1, 0).Cell
-	if l.Has(cell, 100, 0) || !l.Has(cell, 100, rows) || !l.Has(cell, 100, 4*rows) {
+	if has(l, cell, 100, 0) || !has(l, cell, 100, rows) || !has(l, cell, 100, 4*rows) {
 		t.Error("dropped the wrong message")
 	}
 	ledgertest.Add(t, l, ledgertest.Batch(1, 0))
@@ -539,7 +550,8 @@ func TestConcurrent(t *testing.T) {
 	go func() {
 		var err error
 		for i := 0; i < 50 && err == nil; i++ {
-			_, err = l.Add(ledgertest.Encode(t, ledgertest.Batch(10, int64(i)*10)))
+			b := ledgertest.Batch(10, int64(i)*10)
+			_, err = l.Add(b, ledgertest.Encode(t, b))
 		}
 		done <- err
 	}()
@@ -598,7 +610,7 @@ func TestRead(t *testing.T) {
 	if b, err := r.Trial(lost.Cell, 100, 0); b != nil || err != nil {
 		t.Errorf("a lost trial is %+v, %v", b, err)
 	}
-	if _, err := r.Add(ledgertest.Encode(t, ledgertest.Batch(1, 5))); err == nil {
+	if _, err := r.Add(ledgertest.Batch(1, 5), ledgertest.Encode(t, ledgertest.Batch(1, 5))); err == nil {
 		t.Error("added to a ledger that is read")
 	}
 	if err := r.Drop(func(*ledger.Batch) bool { return true }); err == nil {

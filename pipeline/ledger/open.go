@@ -6,11 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
@@ -32,10 +30,10 @@ func Open(dir, sweep string) (*Ledger, *Report, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("open ledger %q: %w", dir, err)
 	}
-	l := &Ledger{dir: dir, sweep: sweep, lock: lock, fileSize: maxWrittenFile}
+	l := &Ledger{sweep: sweep, lock: lock, log: log{dir: dir, fileSize: maxWrittenFile}}
 	report, err := l.load()
 	if err != nil {
-		l.closeFiles()
+		l.log.close()
 		lock.Close()
 		return nil, nil, fmt.Errorf("open ledger %q: %w", dir, err)
 	}
@@ -46,13 +44,13 @@ func Open(dir, sweep string) (*Ledger, *Report, error) {
 // be using it, and without changing a byte. A torn tail is reported and stays. Adding new
 // information and Drop fail.
 func Read(dir, sweep string) (*Ledger, *Report, error) {
-	l := &Ledger{dir: dir, sweep: sweep, fileSize: maxWrittenFile, readOnly: true}
+	l := &Ledger{sweep: sweep, log: log{dir: dir, readOnly: true}}
 	report, err := l.load()
 	if err != nil {
-		l.closeFiles()
+		l.log.close()
 		return nil, nil, fmt.Errorf("read ledger %q: %w", dir, err)
 	}
-	l.dirty, l.broken = false, errors.New("it is open for reading alone")
+	l.log.broken = errors.New("it is open for reading alone")
 	return l, report, nil
 }
 
@@ -102,126 +100,20 @@ func takeLock(dir string) (*os.File, error) {
 // load reads all files into a new index.
 func (l *Ledger) load() (*Report, error) {
 	l.index = newIndex()
-	if err := l.openFiles(); err != nil {
-		return nil, err
-	}
-	r := &Report{}
-	var content []byte // buffer for one file after the other
-	for i := range l.files {
-		var err error
-		if content, err = l.loadFile(i, content, r); err != nil {
-			return nil, err
+	r, err := l.log.load(func(f Frame, ref frameRef) error {
+		b, err := Decode(f.Message)
+		if err == nil {
+			err = b.checkSweep(l.sweep)
 		}
-	}
-	l.dirty = len(l.files) > 0 // a process that was killed may have written more than it synced
-	r.Outcomes = l.index.outcomes()
-	return r, nil
-}
-
-// removeLeftovers removes the files of an interrupted Drop.
-func (l *Ledger) removeLeftovers() error {
-	paths, err := disk.Glob(l.dir, "*.log.new")
-	if err != nil {
-		return err
-	}
-	for _, path := range paths {
-		if err := os.Remove(path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// openFiles opens the log's files in order.
-func (l *Ledger) openFiles() error {
-	mode := os.O_RDONLY
-	if !l.readOnly {
-		mode = os.O_RDWR
-		if err := l.removeLeftovers(); err != nil {
-			return err
-		}
-	}
-	paths, err := disk.Glob(l.dir, "[0-9][0-9][0-9][0-9].log")
-	if err != nil {
-		return err
-	}
-	slices.Sort(paths)
-	for _, path := range paths {
-		f, err := disk.OpenFile(path, mode, 0)
 		if err != nil {
-			return err
+			return err // its checksum is right: another release or another sweep wrote it
 		}
-		l.files = append(l.files, &logFile{f: f})
-		info, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		if info.Size() > maxReadFile {
-			return fmt.Errorf("read %q: it has %d bytes, more than %d: it is damaged", path, info.Size(), maxReadFile)
-		}
-		l.files[len(l.files)-1].size = info.Size()
-	}
-	return nil
-}
-
-func (l *Ledger) closeFiles() {
-	for _, f := range l.files {
-		f.f.Close()
-	}
-	l.files = nil
-}
-
-// loadFile reads one file into b, which it extends if necessary, and returns it. Only the last
-// file can have a torn tail, because a file is synced before the next one is created.
-func (l *Ledger) loadFile(i int, b []byte, r *Report) ([]byte, error) {
-	file := l.files[i]
-	b = slices.Grow(b[:0], int(file.size))[:file.size]
-	n, err := file.f.ReadAt(b, 0)
-	if err != nil && !errors.Is(err, io.EOF) { // the torn tail of another process may have been removed
-		return nil, err
-	}
-	b = b[:n]
-	for f := range Frames(b) {
-		damage := Damage{file.f.Name(), int64(f.Offset), int64(f.End - f.Offset), f.Damage}
-		switch {
-		case f.Damage == "":
-			if err := l.loadFrame(i, f); err != nil {
-				return nil, fmt.Errorf("read %q at %d: %w", file.f.Name(), f.Offset, err)
-			}
-			r.Frames++
-		case f.End == len(b) && i == len(l.files)-1:
-			r.Torn = &damage
-			if l.readOnly {
-				break
-			}
-			if err := file.cut(int64(f.Offset)); err != nil {
-				return nil, err
-			}
-		default:
-			r.Damaged = append(r.Damaged, damage)
-		}
-	}
-	return b, nil
-}
-
-// cut shortens the file to size. The next sync makes that durable; if the tail reappears after a
-// power failure before that, it is removed again.
-func (f *logFile) cut(size int64) error {
-	f.size = size
-	return f.f.Truncate(size)
-}
-
-// loadFrame adds a frame of the file with the given index to the ledger's index.
-func (l *Ledger) loadFrame(file int, f Frame) error {
-	b, err := Decode(f.Message)
+		hashes := hashRows(b)
+		l.index.commit(l.index.judge(b, hashes), hashes, ref, f.kind)
+		return nil
+	})
 	if err == nil {
-		err = l.checkSweep(b)
+		r.Outcomes = l.index.outcomes()
 	}
-	if err != nil {
-		return err // its checksum is right: another release or another sweep wrote it
-	}
-	hashes := hashRows(b)
-	ref := frameRef{file: int32(file), at: int64(f.Offset), length: int32(len(f.Message))}
-	l.index.commit(l.index.judge(b, hashes), hashes, ref, f.kind)
-	return nil
+	return r, err
 }

@@ -34,32 +34,20 @@ func (l *Ledger) look(cell [32]byte, fn func(c *cellIndex)) {
 	}
 }
 
-// Has reports whether the trial has an outcome.
-func (l *Ledger) Has(cell [32]byte, n, repetition int64) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.index.find(cell, n, repetition) != nil
+// A Record describes the recorded outcome of a trial.
+type Record struct {
+	Worker      string // sender
+	Fingerprint uint64 // hash of all values that must be equal in two runs of the trial
 }
 
-// Worker returns the name of the worker that sent the outcome of a trial; "" if the trial has none.
-func (l *Ledger) Worker(cell [32]byte, n, repetition int64) (name string) {
+// Find returns the record of a trial. It returns false if the trial has no outcome.
+func (l *Ledger) Find(cell [32]byte, n, repetition int64) (record Record, found bool) {
 	l.look(cell, func(c *cellIndex) {
-		p := c.point(n)
-		if r := p.at(p.seek(0, repetition), repetition); r != nil {
-			name = c.frames[r.owner].worker.Value()
+		if r := c.find(n, repetition); r != nil {
+			record, found = Record{c.frames[r.owner].worker.Value(), r.fingerprint()}, true
 		}
 	})
-	return name
-}
-
-// Sizes returns the sample sizes at which the cell has outcomes, ascending.
-func (l *Ledger) Sizes(cell [32]byte) (sizes []int64) {
-	l.look(cell, func(c *cellIndex) {
-		for _, p := range c.points {
-			sizes = append(sizes, p.n)
-		}
-	})
-	return sizes
+	return record, found
 }
 
 // Counts returns the number of outcomes of a cell by sample size.
@@ -97,28 +85,13 @@ func (l *Ledger) Refusals(cell [32]byte) (all []Refused) {
 	return all
 }
 
-// Refusal returns the refusal of a sample size of the cell, if there is one.
-func (l *Ledger) Refusal(cell [32]byte, n int64) (r Refused, ok bool) {
-	l.look(cell, func(c *cellIndex) {
-		if known := c.refusal(n); known != nil {
-			r, ok = *known, true
-		}
-	})
-	return r, ok
-}
-
-// Conflicts returns the conflicts about trials of the cell, each once, in the order of trials.
-func (l *Ledger) Conflicts(cell [32]byte) (all []Conflict) {
-	l.look(cell, func(c *cellIndex) { all = slices.Clone(c.conflicts) })
-	slices.SortStableFunc(all, func(a, b Conflict) int { return a.compare(b.Trial) })
-	return all
-}
-
-// Clashes returns the clashes about sample sizes of the cell, each once, ascending in n.
-func (l *Ledger) Clashes(cell [32]byte) (all []Clash) {
-	l.look(cell, func(c *cellIndex) { all = slices.Clone(c.clashes) })
-	slices.SortStableFunc(all, func(a, b Clash) int { return cmp.Compare(a.N, b.N) })
-	return all
+// Contradictions returns the conflicts about trials of a cell, in the order of trials, and the clashes about its sample
+// sizes, ascending in n. Each is listed once.
+func (l *Ledger) Contradictions(cell [32]byte) (conflicts []Conflict, clashes []Clash) {
+	l.look(cell, func(c *cellIndex) { conflicts, clashes = slices.Clone(c.conflicts), slices.Clone(c.clashes) })
+	slices.SortStableFunc(conflicts, func(a, b Conflict) int { return a.compare(b.Trial) })
+	slices.SortStableFunc(clashes, func(a, b Clash) int { return cmp.Compare(a.N, b.N) })
+	return conflicts, clashes
 }
 
 // Losses returns the last loss of each trial of the cell that was lost and has no outcome, in the
@@ -126,7 +99,7 @@ func (l *Ledger) Clashes(cell [32]byte) (all []Clash) {
 func (l *Ledger) Losses(cell [32]byte) (all []Loss) {
 	l.look(cell, func(c *cellIndex) {
 		for t, x := range c.lost {
-			if p := c.point(t.N); p.at(p.seek(0, t.Repetition), t.Repetition) == nil {
+			if c.find(t.N, t.Repetition) == nil {
 				all = append(all, x)
 			}
 		}
@@ -163,31 +136,19 @@ func (l *Ledger) Environment(identity string) schemas.Environment {
 }
 
 // Agrees reports whether a row of b, whose status is not Lost, equals the recorded outcome of its trial bit for bit.
-// fingerprint is that outcome's Fingerprint. known is false if the trial has no outcome.
+// fingerprint is that of the record. known is false if the trial has no outcome.
 func (l *Ledger) Agrees(b *Batch, row int) (agrees bool, fingerprint uint64, known bool) {
 	hashes := hashRows(b.Select([]int{row}))
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r := l.index.find(b.Cell, b.N, b.Repetition[row])
-	if r == nil {
-		return false, 0, false
-	}
-	return r.agrees(b.Status[row], math.Float64bits(b.Error[row]), hashAt(hashes, 0)), r.fingerprint(), true
+	l.look(b.Cell, func(c *cellIndex) {
+		if r := c.find(b.N, b.Repetition[row]); r != nil {
+			agrees = r.agrees(b.Status[row], math.Float64bits(b.Error[row]), hashAt(hashes, 0))
+			fingerprint, known = r.fingerprint(), true
+		}
+	})
+	return agrees, fingerprint, known
 }
 
-// Fingerprint returns a hash of all values of a trial's outcome that must be equal in two runs of
-// the trial. It returns false if the trial has no outcome.
-func (l *Ledger) Fingerprint(cell [32]byte, n, repetition int64) (uint64, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r := l.index.find(cell, n, repetition)
-	if r == nil {
-		return 0, false
-	}
-	return r.fingerprint(), true
-}
-
-// fingerprint returns the Ledger.Fingerprint of the trial of the row.
+// fingerprint returns the fingerprint of the row's record.
 func (r *row) fingerprint() uint64 {
 	h := mix(uint64(1+r.status), r.hash)
 	if r.status == OK {
@@ -242,7 +203,7 @@ func (l *Ledger) read(
 	var frames []frameRef
 	var files []*logFile
 	l.look(cell, func(c *cellIndex) {
-		owners, files = choose(c), l.files[:len(l.files):len(l.files)]
+		owners, files = choose(c), slices.Clip(l.log.files)
 		for _, owner := range owners {
 			frames = append(frames, c.frames[owner])
 		}

@@ -117,7 +117,7 @@ func (x *checkedInstance) cell(f *sweep.File, n []int64) (*trial.Cell, error) {
 	} else if n != nil {
 		c.N, c.MaxTrials, c.Rung = n, maxTrialsOf(e.grid), x.rung()
 		var err error
-		if sampled, err = c.Sampled(sampled); err != nil {
+		if sampled, err = c.Rung.Sampled(sampled); err != nil {
 			return nil, err
 		}
 		if c.DataKey, err = seedOf(f).DataKey(sampled); err != nil {

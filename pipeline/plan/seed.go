@@ -26,7 +26,7 @@ func (p *Plan) SetSeed(seed trial.SweepSeed) (err error) {
 			if of.sampled, err = trial.Canonical(c.Problem.Sampled()); err != nil {
 				return err
 			}
-			if of.sampled, err = c.Sampled(of.sampled); err != nil {
+			if of.sampled, err = c.Rung.Sampled(of.sampled); err != nil {
 				return err
 			}
 			if of.key, err = seed.DataKey(of.sampled); err != nil {

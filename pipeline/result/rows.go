@@ -131,13 +131,14 @@ func (r *Result) verdict(c *decision.CellState, o Options) estimate.Result {
 
 // alarm marks a result as failed if the integrity of the cell's outcomes is in doubt.
 func (r *Result) alarm(c *decision.CellState, o Options, v *estimate.Result) {
-	if n := conflicting(r.Ledger, c.Key); n > 0 {
+	trials, sizes := contradictory(r.Ledger, c.Key)
+	if trials > 0 {
 		v.Status = estimate.StatusFailed
-		v.Reason = fmt.Sprintf("integrity alarm: %d trials have two different outcomes in the ledger", n)
+		v.Reason = fmt.Sprintf("integrity alarm: %d trials have two different outcomes in the ledger", trials)
 	}
-	if n := clashing(r.Ledger, c.Key); n > 0 {
+	if sizes > 0 {
 		v.Status = estimate.StatusFailed
-		v.Reason = fmt.Sprintf("integrity alarm: %d sample sizes were answered for in two ways", n)
+		v.Reason = fmt.Sprintf("integrity alarm: %d sample sizes were answered for in two ways", sizes)
 	}
 	if x, ok := o.Contradictions[c.Key]; ok {
 		v.Low, v.High = 0, 0
@@ -145,25 +146,24 @@ func (r *Result) alarm(c *decision.CellState, o Options, v *estimate.Result) {
 	}
 }
 
-// conflicting returns the number of trials of a cell with two outcomes.
-func conflicting(l *ledger.Ledger, cell trial.Key) int {
-	return len(slices.CompactFunc(l.Conflicts(cell), func(a, b ledger.Conflict) bool { return a.Trial == b.Trial }))
-}
-
-// clashing returns the number of sample sizes of a cell with contradictory refusals or outcomes.
-func clashing(l *ledger.Ledger, cell trial.Key) int {
-	return len(slices.CompactFunc(l.Clashes(cell), func(a, b ledger.Clash) bool { return a.N == b.N }))
+// contradictory returns the number of trials of a cell with two outcomes, and of sample sizes with contradictory
+// refusals or outcomes.
+func contradictory(l *ledger.Ledger, cell trial.Key) (trials, sizes int) {
+	conflicts, clashes := l.Contradictions(cell)
+	conflicts = slices.CompactFunc(conflicts, func(a, b ledger.Conflict) bool { return a.Trial == b.Trial })
+	return len(conflicts), len(slices.CompactFunc(clashes, func(a, b ledger.Clash) bool { return a.N == b.N }))
 }
 
 // Alarms describes, for some cells, the trials with two different outcomes and the sample sizes
 // with contradictory refusals or outcomes.
 func Alarms(cells []*trial.Cell, l *ledger.Ledger) (conflicts, clashes []string) {
 	for _, c := range cells {
-		for _, x := range l.Conflicts(c.Key) {
+		trials, sizes := l.Contradictions(c.Key)
+		for _, x := range trials {
 			conflicts = append(conflicts, fmt.Sprintf("trial %s has two different outcomes; both are in the ledger, the first "+
 				"counts", c.TrialID(x.N, x.Repetition)))
 		}
-		for _, x := range l.Clashes(c.Key) {
+		for _, x := range sizes {
 			const few = 200 // characters
 			clashes = append(clashes, fmt.Sprintf("sample size %s/%d was answered for in two ways, first %.*s, then %.*s; "+
 				"both are in the ledger, the first counts", c.Key.Short(), x.N, few, x.First, few, x.Second))

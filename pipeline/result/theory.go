@@ -51,14 +51,14 @@ func examplesShort(row *TableRow) int64 {
 // setSizeBounds sets the theory fields of a row of the table.
 func setSizeBounds(row *TableRow) {
 	c := row.Cell
-	b, why := c.LeastBound()
+	b, why := c.Bounds.Least()
 	row.Theory = theoryOf(c, b)
 	row.Theory.Missing = why
-	if b := c.PrintedBound(); b != nil {
+	if b := c.Bounds.Printed(); b != nil {
 		row.PaperN, row.PaperSource = b.GetValue(), sourceOf(b)
 	}
 	var refuted []string
-	for _, b := range c.Contradicted(examplesShort(row)) {
+	for _, b := range c.Bounds.Contradicted(examplesShort(row)) {
 		refuted = append(refuted, fmt.Sprintf("%d examples are insufficient, and by %s (%s) %v suffice", row.NLow,
 			b.GetName(), c.Standing(b), b.GetValue()))
 	}
@@ -105,7 +105,7 @@ func setRegretBounds(row *GameRow) {
 	if math.IsNaN(reported) {
 		setStatedRegret(row)
 	}
-	b := c.PrintedBound()
+	b := c.Bounds.Printed()
 	if b != nil && math.IsNaN(row.PaperRegret) {
 		row.PaperRegret = statedRegret(row, b)
 	}

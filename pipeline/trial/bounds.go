@@ -57,10 +57,10 @@ func (b Bounds) WithFailures(reason func(*pluginv1.Bound) string) Bounds {
 	return judged
 }
 
-// LeastBound returns the least finite bound that is proved or declared and applies to the cell. If there is none, it
-// returns nil and, if the algorithm states any bound, the reason.
-func (c *Cell) LeastBound() (least *pluginv1.Bound, reason string) {
-	for _, b := range c.Bounds {
+// Least returns the least finite bound that is proved or declared and applies. If there is none, it returns nil and, if
+// the algorithm states any bound, the reason.
+func (b Bounds) Least() (least *pluginv1.Bound, reason string) {
+	for _, b := range b {
 		switch {
 		case !b.GetProved():
 		case b.GetFails() != "":
@@ -77,9 +77,9 @@ func (c *Cell) LeastBound() (least *pluginv1.Bound, reason string) {
 	return nil, reason
 }
 
-// PrintedBound returns the first printed bound whose premises hold in the cell, or nil. It ignores orders of magnitude.
-func (c *Cell) PrintedBound() *pluginv1.Bound {
-	for _, b := range c.Bounds {
+// Printed returns the first printed bound whose premises hold, or nil. It ignores orders of magnitude.
+func (b Bounds) Printed() *pluginv1.Bound {
+	for _, b := range b {
 		if !b.GetProved() && !b.GetOrder() && b.GetFails() == "" {
 			return b
 		}
@@ -88,8 +88,8 @@ func (c *Cell) PrintedBound() *pluginv1.Bound {
 }
 
 // Contradicted returns the bounds that contradict the insufficient sample size low: see [Contradicts].
-func (c *Cell) Contradicted(low int64) (bounds []*pluginv1.Bound) {
-	for _, b := range c.Bounds {
+func (b Bounds) Contradicted(low int64) (bounds []*pluginv1.Bound) {
+	for _, b := range b {
 		if Contradicts(low, b) {
 			bounds = append(bounds, b)
 		}

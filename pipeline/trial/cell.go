@@ -188,7 +188,7 @@ func (c *Cell) identity(whole, params Fragment, evaluation string) Object {
 	if evaluation != "" && evaluation != "exact" {
 		id = id.With("evaluation", evaluation)
 	}
-	if c.Probes() {
+	if Probes(c.States) {
 		id = id.With("probes", ProbeFormat)
 	}
 	if c.Rung != nil {
@@ -212,14 +212,11 @@ func (c *Cell) AppendFields(o Object, params any) Object {
 		o = o.With("queries", c.Queries)
 	}
 	o = o.With("replica", c.Replica)
-	if c.Probes() {
+	if Probes(c.States) {
 		o = o.With("states", c.States)
 	}
 	return o
 }
-
-// Probes reports whether errors of states before the final one count.
-func (c *Cell) Probes() bool { return Probes(c.States) }
 
 // Probes reports whether errors of states before the final one count, given goal.states ("" for tasks other than
 // predict).

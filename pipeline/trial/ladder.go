@@ -48,12 +48,12 @@ func (l *Ladder) DescribeFall() string {
 	return fmt.Sprintf("success does not %s as %s grows", strings.TrimSuffix(l.Direction(), "s"), l.Axis)
 }
 
-// Sampled returns the content of the cell's data and adversary keys. sampled is the canonical JSON of the part of the
-// problem that the sample depends on. Rungs of a ladder share no data even if they share the problem, because the
+// Sampled returns the content of a cell's data and adversary keys. sampled is the canonical JSON of the part of the
+// problem that the sample depends on. Without a rung, that is all. Rungs of a ladder share no data even if they share the problem, because the
 // search requires independent evidence from different rungs.
-func (c *Cell) Sampled(sampled Fragment) (Fragment, error) {
-	if c.Rung == nil {
+func (r *Rung) Sampled(sampled Fragment) (Fragment, error) {
+	if r == nil {
 		return sampled, nil
 	}
-	return Canonical(Object{}.With(keySearch, c.Rung.Axis).With("problem", sampled).With("value", c.Rung.Value))
+	return Canonical(Object{}.With(keySearch, r.Axis).With("problem", sampled).With("value", r.Value))
 }

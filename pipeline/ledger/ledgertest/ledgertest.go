@@ -38,7 +38,7 @@ func Encode(t testing.TB, b *ledger.Batch) []byte {
 // Add adds the outcomes of a batch.
 func Add(t testing.TB, l *ledger.Ledger, b *ledger.Batch) ledger.Verdict {
 	t.Helper()
-	v, err := l.Add(Encode(t, b))
+	v, err := l.Add(b, Encode(t, b))
 	if err != nil {
 		t.Fatal(err)
 	}
