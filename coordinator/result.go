@@ -111,7 +111,7 @@ func (r *run) writeResult(s *Summary) error {
 func (r *run) manifest(s *Summary) schemas.Manifest {
 	t := r.tally
 	run := schemas.ManifestRun{
-		Number: r.Folder.Number(),
+		Number: r.Folder.Runs,
 		Began:  r.progress.began.UTC().Truncate(time.Second), Seconds: time.Since(r.progress.began).Seconds(),
 		Known: t.known, Trials: t.trials, Counted: s.Counted, Served: t.served,
 		Rechecked: s.Rechecked, RecheckTime: r.recheck.Progress().Seconds,

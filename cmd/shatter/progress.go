@@ -102,7 +102,7 @@ func (d *display) opened(f *folder.Folder, workers int) {
 		d.say("shatter: ledger: %s", line)
 	}
 	d.event("opened", openedEvent{
-		f.Dir, f.Plan.Name, len(f.Plan.Cells), workers, f.Resumed(), append([]string{}, lines...),
+		f.Dir, f.Plan.Name, len(f.Plan.Cells), workers, f.Runs > 1, append([]string{}, lines...),
 	})
 }
 

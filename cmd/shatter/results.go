@@ -117,7 +117,7 @@ func checkTarget(dir, id string) error {
 	if err != nil {
 		return noTarget(dir, err)
 	}
-	if record, err := folder.ReadRecord(dir); err == nil && record.ID() == id {
+	if record, err := folder.ReadRecord(dir); err == nil && record.ID == id {
 		return nil
 	}
 	return wrong("%q holds something else than sweep %s; choose another folder with --out", dir, id)

@@ -225,11 +225,11 @@ func (f *runFlags) checkRegistry(ctx context.Context, conn *queue.Conn) error {
 	if err != nil {
 		return nil //nolint:nilerr // a new folder, or one of which Claim says what is wrong
 	}
-	record, err := r.find(ctx, owner.ID())
+	record, err := r.find(ctx, owner.ID)
 	if _, unknown := errors.AsType[*queue.IDError](err); unknown {
 		return nil
 	}
-	if err != nil || record.End != nil || record.ID != owner.ID() {
+	if err != nil || record.End != nil || record.ID != owner.ID {
 		return err
 	}
 	return wrong("%q is a copy of sweep %s, which was submitted to this server: shatter status %s says how it stands, "+

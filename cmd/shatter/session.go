@@ -323,7 +323,7 @@ func openKnown(ctx context.Context, dir string) (*session, error) {
 	}
 	s := &session{}
 	var unread error
-	if s.Plan, s.digests, unread = record.Plan(); unread == nil {
+	if s.Plan, s.digests, unread = record.SavedPlan(); unread == nil {
 		if unread = s.open(record); unread == nil {
 			return s, nil
 		}
@@ -405,8 +405,8 @@ func (k *knownResult) fill(c *cobra.Command, s *session) error {
 	case found.Empty() && running:
 		return wrong("nothing is known of %q yet: its sweep is running, and no trial has come back; "+
 			"look again in a moment", dir)
-	case found.Empty() && s.folder.Fetched() != "":
-		return wrong("nothing is known of %q yet: %s", dir, s.folder.Fetched())
+	case found.Empty() && s.folder.Fetched != nil:
+		return wrong("nothing is known of %q yet: %s", dir, s.folder.DescribeFetched())
 	case found.Empty():
 		return wrong("nothing is known of %q: its sweep was interrupted before a trial came back; run it again to go on", dir)
 	case found.Partial != "":

@@ -55,7 +55,7 @@ func (x Code) Change(old, new string) string {
 // Foreign reports whether code with a digest differs from the present code of a cell and was not compared with it.
 func (x Code) Foreign(c *trial.Cell, digest string) bool {
 	today := x.Today[c.Code()]
-	return !schemas.SameCode(digest, today) && !x.Folder.Compared(digest, today)
+	return !schemas.SameCode(digest, today) && !slices.Contains(x.Folder.Alike[today], digest)
 }
 
 // codeShare is the share of each algorithm's recorded trials that changed code must reproduce. The smallest number is

@@ -27,7 +27,7 @@ func (e *UnfinishedError) Error() string {
 
 // unfinished returns the error for a folder that holds no result, with the reason.
 func (f *Folder) unfinished(reason string) error {
-	return &UnfinishedError{f.Dir, reason, cmp.Or(f.Fetched(), "run its sweep again to go on")}
+	return &UnfinishedError{f.Dir, reason, cmp.Or(f.DescribeFetched(), "run its sweep again to go on")}
 }
 
 // Tables holds the findings of [Folder.CheckTables].

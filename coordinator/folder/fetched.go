@@ -18,18 +18,17 @@ func MarkFetched(dir, state string) error {
 	if err != nil {
 		return err
 	}
-	f := &Folder{Dir: dir, owner: r.owner}
-	f.owner.Fetched = &Fetched{state, time.Now().UTC()}
-	return f.write()
+	r.Fetched = &Fetched{state, time.Now().UTC()}
+	return r.write()
 }
 
-// Fetched describes the state of the sweep when the folder was fetched from a server, and the
+// DescribeFetched describes the state of the sweep when the folder was fetched from a server, and the
 // command that updates the folder. It returns "" for other folders.
-func (f *Folder) Fetched() string {
-	x := f.owner.Fetched
+func (r *Record) DescribeFetched() string {
+	x := r.Fetched
 	if x == nil {
 		return ""
 	}
 	return fmt.Sprintf("the sweep was %s when this was fetched (%s UTC): shatter results %s --out DIR "+
-		"brings it up to date", x.State, x.At.Format(time.DateTime), f.ID)
+		"brings it up to date", x.State, x.At.Format(time.DateTime), r.ID)
 }

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,37 +21,13 @@ import (
 
 // A Folder is a sweep's output folder. A folder returned by [Claim] holds its lock until Close.
 type Folder struct {
-	Dir    string
-	ID     string // name of the folder's sweep on the queue
+	Record
 	Plan   *plan.Plan
 	Ledger *ledger.Ledger
 	Report *ledger.Report // findings of opening the ledger
 	Redo   bool           // drop outcomes of other plugin files instead of comparing them
 	Moves  string         // reason why brackets of the earlier run may move; "": they do not
-
-	owner owner
 }
-
-// An owner represents ledger/sweep.json: the sweep that the folder belongs to.
-type owner struct {
-	Format int          `json:"format"`
-	ID     string       `json:"id"`
-	Name   string       `json:"name"`
-	Seed   schemas.Seed `json:"seed"`
-	Digest string       `json:"digest"` // see plan.Plan.Digest
-	// Alike lists, by the digest of a plugin or built-in algorithm, the digests of other code whose
-	// recorded outcomes it has reproduced.
-	Alike map[string][]string `json:"alike,omitempty"`
-	Runs  int                 `json:"runs"`
-	// File and Source are the path and the text of the last run's sweep file.
-	File   string `json:"file,omitempty"`
-	Source []byte `json:"source,omitempty"`
-	// Fetched is the state of the sweep on the server from which the folder was fetched; nil: not
-	// fetched.
-	Fetched *Fetched `json:"fetched,omitempty"`
-}
-
-const ownerFormat = 2
 
 // A Mode controls how [Claim] treats a folder with outcomes. The zero Mode continues an earlier run
 // of the same sweep file.
@@ -104,7 +78,7 @@ func Claim(dir string, plan *plan.Plan, mode Mode) (*Folder, error) {
 			return nil, err
 		}
 	}
-	f := &Folder{Dir: dir, Plan: plan, Redo: mode.Redo}
+	f := &Folder{Record: Record{Dir: dir}, Plan: plan, Redo: mode.Redo}
 	if err := f.checkOwner(mode); err != nil {
 		return nil, err
 	}
@@ -112,14 +86,11 @@ func Claim(dir string, plan *plan.Plan, mode Mode) (*Folder, error) {
 		return nil, fmt.Errorf("make output folder: %w", err)
 	}
 	var err error
-	if f.Ledger, f.Report, err = ledger.Open(filepath.Join(dir, "ledger"), f.owner.ID); err != nil {
+	if f.Ledger, f.Report, err = ledger.Open(filepath.Join(dir, "ledger"), f.ID); err != nil {
 		return nil, err
 	}
-	f.ID = f.owner.ID
-	f.owner.Name = plan.Name
-	f.owner.File, f.owner.Source = plan.File, plan.Source
-	f.owner.Runs++
-	f.owner.Fetched = nil
+	f.Name, f.File, f.Source, f.Fetched = plan.Name, plan.File, plan.Source, nil
+	f.Runs++
 	if err := errors.Join(f.write(), f.markOutdated()); err != nil {
 		return nil, errors.Join(err, f.Ledger.Close())
 	}
@@ -136,71 +107,53 @@ func (f *Folder) markOutdated() error {
 	}
 	return disk.WriteFile(filepath.Join(f.Dir, outdatedName), disk.Bytes(fmt.Appendf(nil,
 		"The result files in this folder are those of an earlier run. Run %d has begun, and has not written its own yet:\n"+
-			"it is at work, or was interrupted. `shatter table` and the other commands show what is known now.\n", f.Number())))
+			"it is at work, or was interrupted. `shatter table` and the other commands show what is known now.\n", f.Runs)))
 }
 
 // Close closes the ledger and releases the folder's lock.
 func (f *Folder) Close() error { return f.Ledger.Close() }
 
-// Resumed reports whether the folder holds outcomes of an earlier run.
-func (f *Folder) Resumed() bool { return f.owner.Runs > 1 }
-
-// Number returns the number of the last run that was begun in the folder, counted from 1.
-func (f *Folder) Number() int { return f.owner.Runs }
-
-// Compared reports whether the code with the digest today has reproduced outcomes of the code with
-// the digest recorded.
-func (f *Folder) Compared(recorded, today string) bool {
-	return slices.Contains(f.owner.Alike[today], recorded)
-}
-
-// KeepCompared records which code has reproduced outcomes of other code: see [Folder.Compared].
+// KeepCompared records which code has reproduced outcomes of other code: see [Record].
 func (f *Folder) KeepCompared(alike map[string][]string) error {
-	if f.owner.Alike == nil {
-		f.owner.Alike = map[string][]string{}
+	if f.Alike == nil {
+		f.Alike = map[string][]string{}
 	}
 	for today, recorded := range alike {
-		all := slices.Concat(f.owner.Alike[today], recorded)
+		all := slices.Concat(f.Alike[today], recorded)
 		slices.Sort(all)
-		f.owner.Alike[today] = slices.Compact(all)
+		f.Alike[today] = slices.Compact(all)
 	}
 	return f.write()
 }
 
-// ownerPath returns the path of the file that names the sweep of a folder.
-func ownerPath(dir string) string { return filepath.Join(dir, "ledger", "sweep.json") }
-
 // checkOwner reads which sweep the folder belongs to. It returns an error if that is not the
 // plan's.
 func (f *Folder) checkOwner(mode Mode) error {
-	raw, err := disk.ReadFile(ownerPath(f.Dir), maxRead)
+	record, err := readRecord(f.Dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return f.claimNew(mode.ID)
 	case err != nil:
-		return fmt.Errorf("read whose folder it is: %w", err)
+		return &OwnerError{f.Dir, err.Error()}
+	case record.Name != f.Plan.Name:
+		return &OwnerError{f.Dir, fmt.Sprintf("it belongs to the sweep %q, not %q", record.Name, f.Plan.Name)}
 	}
-	if err := json.Unmarshal(raw, &f.owner); err != nil || f.owner.Format != ownerFormat || f.owner.ID == "" {
-		return &OwnerError{f.Dir, fmt.Sprintf("%s is not readable as version %d", ownerPath(f.Dir), ownerFormat)}
-	}
-	if f.owner.Name != f.Plan.Name {
-		return &OwnerError{f.Dir, fmt.Sprintf("it belongs to the sweep %q, not %q", f.owner.Name, f.Plan.Name)}
-	}
-	if err := adoptSeed(f.Dir, f.owner.Seed, f.Plan); err != nil {
+	f.Record = *record
+	if err := f.adoptSeed(f.Plan); err != nil {
 		return err
 	}
 	digest, err := f.Plan.Digest()
-	if err != nil || digest == f.owner.Digest {
+	if err != nil || digest == f.Digest {
 		return err
 	}
-	was := savedPlan(f.Dir, f.owner.Seed)
+	was := f.earlierPlan()
 	f.Moves = plan.DescribeMoves(was, f.Plan)
 	if !mode.Extend {
 		return &ChangedError{
-			Dir: f.Dir, Same: bytes.Equal(f.owner.Source, f.Plan.Source), Diff: plan.Diff(was, f.Plan), Moves: f.Moves,
+			Dir: f.Dir, Same: bytes.Equal(f.Source, f.Plan.Source), Diff: plan.Diff(was, f.Plan), Moves: f.Moves,
 		}
 	}
-	f.owner.Digest = digest
+	f.Digest = digest
 	return nil
 }
 
@@ -232,44 +185,8 @@ func (f *Folder) claimNew(id string) error {
 		}
 	}
 	digest, err := f.Plan.Digest()
-	f.owner = owner{Format: ownerFormat, ID: id, Seed: f.Plan.Seed.Seed, Digest: digest}
+	f.Format, f.ID, f.Seed, f.Digest = recordFormat, id, f.Plan.Seed.Seed, digest
 	return err
-}
-
-// adoptSeed gives a plan with a secret seed the seed of the folder. It returns an error if the plan
-// has another seed.
-func adoptSeed(dir string, made schemas.Seed, p *plan.Plan) error {
-	blame := func(format string, args ...any) error { return &SeedError{p.SeedMistake(format, args...)} }
-	switch {
-	case made.Secret() && p.Seed.Secret():
-		return p.SetSeed(trial.SweepSeed{Seed: made})
-	case made.Secret():
-		return blame("the outcomes in %q were drawn under a secret seed of that folder, none of them applies to "+
-			"seed %v: write seed: secret", dir, p.Seed)
-	case p.Seed.Secret():
-		return blame("the outcomes in %q were drawn under seed %v, none of them applies to a secret one: "+
-			"write seed: %v", dir, made, made)
-	case made != p.Seed.Seed:
-		return blame("the outcomes in %q were drawn under seed %v, none of them applies to seed %v: "+
-			"write seed: %v", dir, made, p.Seed, made)
-	}
-	return nil
-}
-
-func (f *Folder) write() error {
-	write := disk.WriteFile
-	if f.owner.Seed.Secret() {
-		write = disk.WriteSecret
-	}
-	err := write(ownerPath(f.Dir), func(to io.Writer) error {
-		enc := json.NewEncoder(to)
-		enc.SetEscapeHTML(false)
-		return enc.Encode(f.owner)
-	})
-	if err != nil {
-		return fmt.Errorf("write %q: %w", ownerPath(f.Dir), err)
-	}
-	return nil
 }
 
 // setAside renames a folder to the first free name NAME.1, NAME.2, ... It fails if a run works in
@@ -296,12 +213,4 @@ func setAside(dir string) error {
 			return nil
 		}
 	}
-}
-
-// writeFile replaces a small file atomically.
-func writeFile(path string, data []byte) error {
-	if err := disk.WriteFile(path, disk.Bytes(data)); err != nil {
-		return fmt.Errorf("write %q: %w", path, err)
-	}
-	return nil
 }

@@ -122,7 +122,7 @@ func TestFolderInUse(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if f, err = Claim(dir, p, Mode{Fresh: true}); err != nil || f.Resumed() {
+	if f, err = Claim(dir, p, Mode{Fresh: true}); err != nil || f.Runs > 1 {
 		t.Fatal(err)
 	}
 	defer f.Close()
@@ -190,7 +190,7 @@ func TestMarkFetched(t *testing.T) {
 	if f, err = r.Open(p); err != nil {
 		t.Fatal(err)
 	}
-	if f.Fetched() == "" {
+	if f.DescribeFetched() == "" {
 		t.Error("it does not say so")
 	}
 	if err := f.Close(); err != nil {

@@ -22,12 +22,12 @@ func FuzzReadRecord(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, owner, manifest []byte) {
-		for path, content := range map[string][]byte{ownerPath(dir): owner, manifestPath(dir): manifest} {
+		for path, content := range map[string][]byte{recordPath(dir): owner, manifestPath(dir): manifest} {
 			if err := os.WriteFile(path, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if r, err := ReadRecord(dir); err == nil && (r.ID() == "" || len(r.Source) == 0) {
+		if r, err := ReadRecord(dir); err == nil && (r.ID == "" || len(r.Source) == 0) {
 			t.Errorf("%+v", r)
 		}
 		HasFinalResult(dir)

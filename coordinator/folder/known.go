@@ -84,8 +84,8 @@ func (f *Folder) howFar(k *Known, rechecks int64, running bool) string {
 	switch {
 	case running:
 		return text + "; the sweep is still running"
-	case f.Fetched() != "":
-		return text + "; " + f.Fetched()
+	case f.Fetched != nil:
+		return text + "; " + f.DescribeFetched()
 	case k.Done < k.Cells || rechecks > 0:
 		return text + "; the sweep was interrupted: the same command goes on"
 	}

@@ -2,12 +2,12 @@ package folder
 
 import (
 	"bytes"
+	"fmt"
 	"path/filepath"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/trial"
-	"github.com/shatterlab/shatter/schemas"
 )
 
 func planPath(dir string) string { return filepath.Join(dir, "ledger", "plan") }
@@ -19,12 +19,15 @@ func (f *Folder) KeepPlan(data []byte) error {
 	if kept, err := disk.ReadFile(path, maxRead); err == nil && bytes.Equal(kept, data) {
 		return nil
 	}
-	return writeFile(path, data)
+	if err := disk.WriteFile(path, disk.Bytes(data)); err != nil {
+		return fmt.Errorf("write %q: %w", path, err)
+	}
+	return nil
 }
 
-// Plan returns the plan that the last run has saved, with its path, and the identities of plugins
+// SavedPlan returns the plan that the last run has saved, with its path, and the identities of plugins
 // and built-in algorithms, by [trial.Cell.Code].
-func (r *Record) Plan() (*plan.Plan, map[string]string, error) {
+func (r *Record) SavedPlan() (*plan.Plan, map[string]string, error) {
 	data, err := disk.ReadFile(planPath(r.Dir), maxRead)
 	if err != nil {
 		return nil, nil, err
@@ -37,14 +40,10 @@ func (r *Record) Plan() (*plan.Plan, map[string]string, error) {
 	return p, digests, nil
 }
 
-// savedPlan returns the saved plan of a folder under the folder's seed, or nil if it cannot be read.
-func savedPlan(dir string, seed schemas.Seed) *plan.Plan {
-	data, err := disk.ReadFile(planPath(dir), maxRead)
-	if err != nil {
-		return nil
-	}
-	p, _, err := plan.Decode(data)
-	if err != nil || p.Seed.Secret() && p.SetSeed(trial.SweepSeed{Seed: seed}) != nil {
+// earlierPlan returns the saved plan under the folder's seed, or nil if it cannot be read.
+func (r *Record) earlierPlan() *plan.Plan {
+	p, _, err := r.SavedPlan()
+	if err != nil || p.Seed.Secret() && p.SetSeed(trial.SweepSeed{Seed: r.Seed}) != nil {
 		return nil
 	}
 	return p
