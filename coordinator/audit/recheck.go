@@ -129,11 +129,11 @@ func (k *Recheck) Contradictions() (list []schemas.Contradiction) {
 // Choose chooses trials of decided cells, in the order of the plan, and counts those that remain to be rechecked.
 func (k *Recheck) Choose(cells []Cell) {
 	k.cells, k.places = make([]checked, 0, len(cells)), make(map[trial.Key]int, len(cells))
-	minPerCell := k.minPerCell(cells)
+	minPerCell := minPerCell(k.share, cells)
 	for i, c := range cells {
 		k.places[c.Key] = i
 		x := checked{Cell: c, trials: countTrials(c)}
-		if count := int(k.dueOf(x.trials, minPerCell)); count > 0 {
+		if count := int(dueOf(k.share, x.trials, minPerCell)); count > 0 {
 			if minPerCell < minRechecks && int64(count) < min(minRechecks, x.trials) {
 				x.reason = "the sweep has many cells of few trials"
 			}
@@ -166,22 +166,22 @@ func countTrials(c Cell) (trials int64) {
 
 // dueOf returns the number of rechecks that are due in a cell with a number of trials: at least minPerCell if the cell
 // has so many.
-func (k *Recheck) dueOf(trials, minPerCell int64) int64 {
-	if k.share == 0 {
+func dueOf(share float64, trials, minPerCell int64) int64 {
+	if share == 0 {
 		return 0
 	}
-	return min(trials, max(minPerCell, int64(math.Ceil(k.share*float64(trials)))))
+	return min(trials, max(minPerCell, int64(math.Ceil(share*float64(trials)))))
 }
 
 // minPerCell returns the smallest number of rechecks of a cell: see minRechecks.
-func (k *Recheck) minPerCell(cells []Cell) int64 {
+func minPerCell(share float64, cells []Cell) int64 {
 	for count := int64(minRechecks); count > leastRechecks; count-- {
 		all, rechecks := int64(0), int64(0)
 		for _, c := range cells {
 			trials := countTrials(c)
-			all, rechecks = all+trials, rechecks+k.dueOf(trials, count)
+			all, rechecks = all+trials, rechecks+dueOf(share, trials, count)
 		}
-		if all <= fewTrials || float64(rechecks) <= max(k.share, maxShare)*float64(all) {
+		if all <= fewTrials || float64(rechecks) <= max(share, maxShare)*float64(all) {
 			return count
 		}
 	}

@@ -81,7 +81,7 @@ func TestMinPerCell(t *testing.T) {
 		for i := range cells {
 			cells[i].Points = []estimate.Point{{N: 1, Consumed: c.trials}}
 		}
-		if got := (&Recheck{share: 0.01}).minPerCell(cells); got != c.want {
+		if got := minPerCell(0.01, cells); got != c.want {
 			t.Errorf("%d cells of %d trials: at least %d rechecks, want %d", c.cells, c.trials, got, c.want)
 		}
 	}

@@ -41,20 +41,14 @@ func (s *Search) Left() []Block {
 	return blocks
 }
 
-// predictRemaining returns the claims that remain after this round. They are the present claims
-// or, while their sizes are further apart than a narrow bracket, those of a narrow bracket around
-// the center of the belief.
-func (s *Search) predictRemaining() []claim {
-	if len(s.claims) == 0 || !s.doubling && !s.wide {
-		return s.claims
-	}
+// narrowClaims returns the claims of a narrow bracket around the center of the belief.
+func (k *knowledge) narrowClaims() (remaining []claim) {
 	const effort = 1.5 // extra cost of aiming at wrong sizes
-	width := max(math.Log(s.find.Within), math.Exp(-s.belief.center))
-	var remaining []claim
+	width := max(math.Log(k.find.Within), math.Exp(-k.belief.center))
 	for side := range bothSides {
-		x := s.belief.center + float64((float64(side)-0.5)*width)
-		n := min(max(int64(math.Exp(x)), s.find.From), s.find.To)
-		trials := effort * (s.threshold + 1) / s.belief.typical(x, s.find.Target)
+		x := k.belief.center + float64((float64(side)-0.5)*width)
+		n := min(max(int64(math.Exp(x)), k.find.From), k.find.To)
+		trials := effort * (k.threshold + 1) / k.belief.typical(x, k.find.Target)
 		remaining = append(remaining, claim{n, side, trials})
 	}
 	return remaining

@@ -37,6 +37,14 @@ func (s *Search) plan() {
 	}
 	before := s.open
 	s.open, s.doubling = nil, s.mustDouble()
+	open := func(n int64, trials float64) { // for at least that many trials
+		p := s.pointAt(n)
+		p.until = checkpoint(p.Consumed)
+		for float64(p.until-p.Consumed) < trials {
+			p.until = checkpoint(p.until)
+		}
+		s.open = append(s.open, p)
+	}
 	if s.trials > 0 { // before the first trial nothing depends on a belief
 		s.learn()
 		s.claims, s.wide = s.aim()
@@ -45,30 +53,36 @@ func (s *Search) plan() {
 	switch {
 	case small != nil:
 		s.claims, s.doubling = nil, false
-		s.openSize(small.N, 0)
-		s.openSize(large.N, 0)
+		open(small.N, 0)
+		open(large.N, 0)
 	case s.doubling:
 		first := s.find.doubled(max(s.low, s.largestRead()))
-		s.openSize(first, 0)
+		open(first, 0)
 		if second := s.find.doubled(first); second > first {
-			s.openSize(second, 0)
+			open(second, 0)
 		}
 	default:
 		for _, c := range s.claims {
 			// A round reads a fraction of the trials that are expected to be missing, and few
 			// trials compared with those that the belief is based on. Larger rounds show more
 			// than necessary at the end.
-			s.openSize(c.n, min(c.trials/10, float64(s.trials)/5))
+			open(c.n, min(c.trials/10, float64(s.trials)/5))
 		}
 	}
-	s.remaining = s.predictRemaining()
-	if s.trials+s.roundCost() > s.find.MaxTrials {
+	if s.remaining = s.claims; len(s.claims) > 0 && (s.doubling || s.wide) {
+		s.remaining = s.narrowClaims()
+	}
+	if s.trials+roundCost(s.open) > s.find.MaxTrials {
 		for _, p := range s.open {
 			p.until = checkpoint(p.Consumed)
 		}
 	}
-	if cost := s.roundCost(); s.trials+cost > s.find.MaxTrials {
-		s.finishUndecided(s.limitReason(cost))
+	if cost := roundCost(s.open); s.trials+cost > s.find.MaxTrials {
+		if s.allFailed() {
+			s.finish(StatusFailed, NoneRan)
+		} else {
+			s.finish(StatusUndecided, s.limitReason(cost, s.claims))
+		}
 		return
 	}
 	for _, p := range before {
@@ -79,24 +93,14 @@ func (s *Search) plan() {
 	}
 }
 
-// openSize opens a size for at least that many trials.
-func (s *Search) openSize(n int64, trials float64) {
-	p := s.pointAt(n)
-	p.until = checkpoint(p.Consumed)
-	for float64(p.until-p.Consumed) < trials {
-		p.until = checkpoint(p.until)
-	}
-	s.open = append(s.open, p)
-}
-
 // checkpoint returns the checkpoint after c.
 func checkpoint(c int) int {
 	return c + max(8, c/32)
 }
 
-// roundCost returns the number of trials that this round reads.
-func (s *Search) roundCost() (trials int64) {
-	for _, p := range s.open {
+// roundCost returns the number of trials that a round reads.
+func roundCost(open []*point) (trials int64) {
+	for _, p := range open {
 		trials += int64(p.until - p.Consumed)
 	}
 	return trials
@@ -104,13 +108,13 @@ func (s *Search) roundCost() (trials int64) {
 
 // limitReason describes the open question if the limit of trials does not permit the next round,
 // which needs cost trials.
-func (s *Search) limitReason(cost int64) string {
-	text := fmt.Sprintf("limit of %d trials: %d were used, the next step takes %d", s.find.MaxTrials, s.trials, cost)
-	for _, c := range s.claims {
+func (k *knowledge) limitReason(cost int64, claims []claim) string {
+	text := fmt.Sprintf("limit of %d trials: %d were used, the next step takes %d", k.find.MaxTrials, k.trials, cost)
+	for _, c := range claims {
 		shown := [...]string{"insufficient", "sufficient"}[c.side]
-		text += fmt.Sprintf("; about %d more would show that %s is %s", Roughly(c.trials), s.sizeName(c.n), shown)
+		text += fmt.Sprintf("; about %d more would show that %s is %s", Roughly(c.trials), k.sizeName(c.n), shown)
 	}
-	if s.say != nil {
+	if k.say != nil {
 		return text + "; raise trials.max"
 	}
 	return text + "; raise trials.max, or n.within"
@@ -136,7 +140,11 @@ func (s *Search) advance() {
 			s.startRound()
 		default:
 			s.readRound()
-			s.decide()
+			if s.narrow() {
+				s.startRound()
+			} else {
+				s.finish(StatusUndecided, s.contradiction())
+			}
 		}
 	}
 }
@@ -145,7 +153,7 @@ func (s *Search) advance() {
 // lost. A refused size lacks none.
 func (s *Search) blocked() bool {
 	if s.spots != nil {
-		s.dropSpots()
+		s.open = s.spots.drop(s.open)
 		return slices.ContainsFunc(s.open, func(p *point) bool { return p.waiting > 0 })
 	}
 	waiting := false
@@ -213,28 +221,8 @@ func (p *point) readTrials() (successes int) {
 	return successes
 }
 
-// decide narrows the bracket and starts the next round, or ends the search if success is not
-// monotone.
-func (s *Search) decide() {
-	if !s.narrow() {
-		s.finish(StatusUndecided, s.contradiction())
-		return
-	}
-	s.startRound()
-}
-
 // NoneRan is the reason of StatusFailed.
 const NoneRan = "not one trial ran through"
-
-// finishUndecided ends a search that ran out of trials. If every trial failed, the status is
-// failed.
-func (s *Search) finishUndecided(reason string) {
-	if s.allFailed() {
-		s.finish(StatusFailed, NoneRan)
-		return
-	}
-	s.finish(StatusUndecided, reason)
-}
 
 // finish ends the search and frees the state that only a running search needs.
 func (s *Search) finish(status, reason string) {

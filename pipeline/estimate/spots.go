@@ -88,7 +88,7 @@ func (s *Search) beginSpots(status string) {
 		if s.find.Ends {
 			s.spots.left = max(s.spots.left, minTested)
 		}
-		s.spots.left = min(s.spots.left, s.find.MaxTrials-s.trials-s.roundCost())
+		s.spots.left = min(s.spots.left, s.find.MaxTrials-s.trials-roundCost(s.open))
 	}
 }
 
@@ -138,16 +138,16 @@ func (s *Search) openSpots(spots []*point) {
 	}
 }
 
-// dropSpots closes open spots that the algorithm refuses or that have a lost trial: no more of
+// drop returns the open spots without those that the algorithm refuses or that have a lost trial: no more of
 // their trials are read.
-func (s *Search) dropSpots() {
-	s.open = slices.DeleteFunc(s.open, func(p *point) bool {
+func (c *spotChecks) drop(open []*point) []*point {
+	return slices.DeleteFunc(open, func(p *point) bool {
 		drop := p.refused && p.Consumed == 0
 		for rep := range p.lost {
 			drop = drop || rep < p.until && !p.unread.has(rep)
 		}
 		if drop {
-			p.until, p.waiting, s.spots.dropped[p] = p.Consumed, 0, true
+			p.until, p.waiting, c.dropped[p] = p.Consumed, 0, true
 		}
 		return drop
 	})

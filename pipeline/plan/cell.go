@@ -112,8 +112,8 @@ func (x *checkedInstance) cell(f *sweep.File, n []int64) (*trial.Cell, error) {
 		c.Delta = 0
 	}
 	sampled := p.sampled
-	if c.Find = e.search(p.resolved.Noise); c.Find != nil {
-		c.MaxTrials = maxTrialsOf(e.grid)
+	if c.Find = searchOf(e.grid); c.Find != nil {
+		c.Find.Step, c.MaxTrials = stepOf(c.Find, p.resolved.Noise), maxTrialsOf(e.grid)
 	} else if n != nil {
 		c.N, c.MaxTrials, c.Rung = n, maxTrialsOf(e.grid), x.rung()
 		var err error
@@ -188,15 +188,6 @@ func (e *entry) metricNames(more bool) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// search returns the search for n* under noise n; nil if the sample sizes are listed.
-func (e *entry) search(n schemas.Noise) *trial.Find {
-	f := searchOf(e.grid)
-	if f != nil {
-		f.Step = stepOf(f, n)
-	}
-	return f
 }
 
 // checkEqual reports two cells with equal keys, unless name and measurement agree too: otherwise the second one would
