@@ -133,6 +133,8 @@ func (f *Folder) checkOwner(mode Mode) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return f.claimNew(mode.ID)
+	case errors.As(err, new(*fs.PathError)):
+		return err
 	case err != nil:
 		return &OwnerError{f.Dir, err.Error()}
 	case record.Name != f.Plan.Name:

@@ -82,9 +82,12 @@ func readRecord(dir string) (*Record, error) {
 // ReadRecord reads which sweep a folder belongs to. The folder does not change, and a run may be at work in it.
 func ReadRecord(dir string) (*Record, error) {
 	r, err := readRecord(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%q is not the output folder of a sweep: it holds no ledger/sweep.json; "+
 			"name one like shatter-out/NAME", dir)
+	case errors.As(err, new(*fs.PathError)):
+		return nil, fmt.Errorf("%w; name the output folder of a sweep, like shatter-out/NAME", err)
 	}
 	return r, err
 }

@@ -94,45 +94,31 @@ func ask(
 
 // reportMeans reports algorithms that should answer means although their guarantee does not cover them.
 func reportMeans(all []checkedInstance, r *sweep.Reporter) {
-	reported := map[string]bool{}
 	for _, x := range all {
-		if g := x.answer.guarantee; !x.setting.means || g == nil || g.GetRealValued() {
-			continue
+		if g := x.answer.guarantee; x.setting.means && g != nil && !g.GetRealValued() {
+			r.At(x.entry.grid.Path("goal", "answers"), "the guarantee of %s covers labels only, and a mean reveals more than a "+
+				"label: leave answers out, or give %s a grid of its own without it (its author may set "+
+				"Guarantee.RealValued if a proof covers means)", x.entry.label(), x.entry.label())
 		}
-		path := x.entry.grid.Path("goal", "answers")
-		key := path + " " + x.entry.label()
-		if reported[key] {
-			continue
-		}
-		reported[key] = true
-		r.At(path, "the guarantee of %s covers labels only, and a mean reveals more than a label: leave answers out, "+
-			"or give %s a grid of its own without it (its author may set Guarantee.RealValued if a proof covers means)",
-			x.entry.label(), x.entry.label())
 	}
 }
 
 // reportSequential reports grids whose trials the sequential rule cannot shorten, and goals for which it is too
 // inaccurate.
 func reportSequential(all []checkedInstance, r *sweep.Reporter) {
-	shortens, reported := map[*sweep.Block]bool{}, map[string]bool{}
-	at := func(path, format string, args ...any) {
-		if !reported[path] {
-			reported[path] = true
-			r.At(path, format, args...)
-		}
-	}
+	shortens := map[*sweep.Block]bool{}
 	for _, x := range all {
 		shortens[x.entry.grid] = shortens[x.entry.grid] || x.measured.evaluation.Looks != nil
 		beta := x.setting.beta
 		if x.measured.evaluation.Looks != nil && min(beta, 1-beta) < problem.Leeway {
-			at(x.entry.grid.Path("goal", "beta"), "%v is outside [%v, %v]: with evaluation: sequential, a share %v of "+
+			r.At(x.entry.grid.Path("goal", "beta"), "%v is outside [%v, %v]: with evaluation: sequential, a share %v of "+
 				"trials may be misjudged, which must be small compared with beta; leave evaluation out, or change beta",
 				beta, problem.Leeway, 1-problem.Leeway, problem.Misjudged)
 		}
 	}
-	for _, x := range all {
-		if grid := x.entry.grid; grid.Sequential() && !shortens[grid] {
-			at(grid.Path("goal", "evaluation"), "sequential changes nothing here: no error is measured on at least %d "+
+	for grid, shorter := range shortens {
+		if grid.Sequential() && !shorter {
+			r.At(grid.Path("goal", "evaluation"), "sequential changes nothing here: no error is measured on at least %d "+
 				"independent points of a distribution; leave it out", problem.LeastSequential)
 		}
 	}

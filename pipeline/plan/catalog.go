@@ -13,17 +13,9 @@ import (
 type catalog struct {
 	byName     map[string]Described
 	parameters map[string]bool // names of the parameters of all algorithms
-	clashes    []nameClash
 }
 
-// A nameClash is a plugin's algorithm whose name is in use.
-type nameClash struct {
-	path  string // path of the plugin in the sweep file
-	name  string
-	owner string // description of the other algorithm
-}
-
-// newCatalog lists the algorithms by name. A name in two plugins is a clash.
+// newCatalog lists the algorithms by name. It reports a name in two plugins.
 func newCatalog(ctx context.Context, r *sweep.Reporter, algorithms Algorithms, dir string) (*catalog, error) {
 	list, err := algorithms.List(ctx)
 	if err != nil {
@@ -43,7 +35,7 @@ func newCatalog(ctx context.Context, r *sweep.Reporter, algorithms Algorithms, d
 			first, d = d, first
 			c.byName[d.GetName()] = first
 		}
-		c.clashes = append(c.clashes, nameClash{pluginItem(r.File, dir, d.Plugin), d.GetName(), describeOwner(first)})
+		r.At(pluginItem(r.File, dir, d.Plugin), "the algorithm name %q %s", d.GetName(), describeOwner(first))
 	}
 	return c, nil
 }

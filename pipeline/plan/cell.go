@@ -82,7 +82,6 @@ func (x *checkedInstance) cell(f *sweep.File, n []int64) (*trial.Cell, error) {
 		Task:       f.Task().Name,
 		Problem:    &x.measured.resolved,
 		Public:     p.public,
-		DataKey:    p.dataKey,
 		Algorithm:  e.algorithm.GetName(),
 		Version:    e.algorithm.GetVersion(),
 		As:         e.label(),
@@ -111,22 +110,14 @@ func (x *checkedInstance) cell(f *sweep.File, n []int64) (*trial.Cell, error) {
 	if c.Pure {
 		c.Delta = 0
 	}
-	sampled := p.sampled
 	if c.Find = searchOf(e.grid); c.Find != nil {
 		c.Find.Step, c.MaxTrials = stepOf(c.Find, p.resolved.Noise), maxTrialsOf(e.grid)
 	} else if n != nil {
 		c.N, c.MaxTrials, c.Rung = n, maxTrialsOf(e.grid), x.rung()
-		var err error
-		if sampled, err = c.Rung.Sampled(sampled); err != nil {
-			return nil, err
-		}
-		if c.DataKey, err = seedOf(f).DataKey(sampled); err != nil {
-			return nil, err
-		}
 	} else {
 		c.N, c.Trials = e.grid.Sizes, int(trialsOf(e.grid))
 	}
-	if err := c.SetKeys(seedOf(f), x.measured.canonical, sampled, a.canonical); err != nil {
+	if err := c.SetKeys(seedOf(f), x.measured.canonical, p.sampled, a.canonical); err != nil {
 		return nil, fmt.Errorf("compute the key of a cell of %q: %w", c.As, err)
 	}
 	return c, nil

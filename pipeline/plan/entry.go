@@ -64,9 +64,6 @@ func (e *entry) cells() int64 {
 // cells or trials before anything is expanded.
 func layOut(r *sweep.Reporter, known *catalog, o Options) *layout {
 	f := r.File
-	for _, c := range known.clashes {
-		r.At(c.path, "the algorithm name %q %s", c.name, c.owner)
-	}
 	l := &layout{file: f, catalog: known, names: map[string]bool{}}
 	blocks := f.Blocks()
 	if !checkEntries(blocks, r) {

@@ -31,7 +31,6 @@ type instance struct {
 type openedProblem struct {
 	resolved   schemas.Problem
 	sampled    trial.Fragment // canonical form of the part that samples depend on
-	dataKey    trial.Key
 	public     *pluginv1.Problem
 	population *trial.Population // nil without real data
 	problem    *problem.Problem
@@ -228,10 +227,7 @@ func (o *opener) openProblem(written schemas.Problem) (*openedProblem, error) {
 		o.warn(fmt.Sprintf("%s: %d of %d rows are outside the stated scale and are scaled back onto it", file,
 			known.Pulled, known.Rows))
 	}
-	if p.sampled, err = trial.Canonical(p.resolved.Sampled()); err != nil {
-		return nil, err
-	}
-	p.dataKey, err = seedOf(o.File).DataKey(p.sampled)
+	p.sampled, err = trial.Canonical(p.resolved.Sampled())
 	return p, err
 }
 

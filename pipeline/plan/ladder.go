@@ -156,7 +156,6 @@ func makeLadders(cells []*trial.Cell, from []*checkedInstance, r *sweep.Reporter
 		}
 		rungs[id] = append(rungs[id], i)
 	}
-	reported := map[*entry]bool{}
 	for _, id := range order {
 		list := rungs[id]
 		first := cells[list[0]]
@@ -171,8 +170,7 @@ func makeLadders(cells []*trial.Cell, from []*checkedInstance, r *sweep.Reporter
 		for _, i := range list {
 			x := cells[i].Rung
 			x.Ladder, x.Position = l, int64(slices.Index(l.Values, x.Value))+1
-			if x.Value != first.Rung.Value && cells[i].Key == first.Key && !reported[id.entry] {
-				reported[id.entry] = true
+			if x.Value != first.Rung.Value && cells[i].Key == first.Key {
 				r.At(id.entry.grid.Path("search"), "%s does not affect %s: give it a grid of its own without search",
 					l.Axis, id.entry.label())
 			}

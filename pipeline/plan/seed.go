@@ -5,47 +5,29 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 func seedOf(f *sweep.File) trial.SweepSeed { return trial.SweepSeed{Seed: f.Seed()} }
 
 // SetSeed sets the seed, which the output folder stores, and recomputes all keys. It must be called before a plan
 // with a secret seed runs.
-func (p *Plan) SetSeed(seed trial.SweepSeed) (err error) {
-	type problem struct {
-		sampled trial.Fragment
-		key     trial.Key
-		whole   map[int]trial.Fragment // by number of evaluation points
-	}
-	problems := map[trial.Key]*problem{} // by their old data key
+func (p *Plan) SetSeed(seed trial.SweepSeed) error {
+	type fragments struct{ whole, sampled trial.Fragment }
+	problems := map[*schemas.Problem]fragments{}
 	for _, c := range p.Cells {
-		of := problems[c.DataKey]
-		if of == nil {
-			of = &problem{whole: map[int]trial.Fragment{}}
-			problems[c.DataKey] = of
-			if of.sampled, err = trial.Canonical(c.Problem.Sampled()); err != nil {
-				return err
-			}
-			if of.sampled, err = c.Rung.Sampled(of.sampled); err != nil {
-				return err
-			}
-			if of.key, err = seed.DataKey(of.sampled); err != nil {
-				return err
-			}
-		}
-		whole, ok := of.whole[c.Problem.Test]
-		if !ok {
-			if whole, err = trial.Canonical(c.Problem); err != nil {
-				return err
-			}
-			of.whole[c.Problem.Test] = whole
-		}
+		of, known := problems[c.Problem]
 		params, err := trial.Canonical(c.Params)
-		if err != nil {
-			return err
+		if !known && err == nil {
+			if of.whole, err = trial.Canonical(c.Problem); err == nil {
+				of.sampled, err = trial.Canonical(c.Problem.Sampled())
+			}
+			problems[c.Problem] = of
 		}
-		c.DataKey = of.key
-		if err := c.SetKeys(seed, whole, of.sampled, params); err != nil {
+		if err == nil {
+			err = c.SetKeys(seed, of.whole, of.sampled, params)
+		}
+		if err != nil {
 			return fmt.Errorf("compute the key of a cell of %q: %w", c.As, err)
 		}
 	}
