@@ -188,59 +188,15 @@ func TestSizesStaysValidWhenTrialsAreRaised(t *testing.T) {
 	}
 }
 
-// The order of outcomes has no effect, and neither have repeated or unlisted outcomes; the
-// outcome of a lost trial counts.
-func TestSizesOrder(t *testing.T) {
-	type event struct {
-		n    int64
-		rep  int
-		o    Outcome
-		lost bool
-	}
-	var events []event
-	for _, n := range []int64{10, 20} {
-		for rep := range 50 {
-			e := event{n: n, rep: rep, o: Outcome(rep % 3)}
-			events = append(events, e, e)
-			if rep%7 == 0 {
-				e.lost = true
-				events = append(events, e)
-			}
-		}
-	}
-	events = append(events, event{n: 15, rep: 1}, event{n: 10, rep: 50}, event{n: 10, rep: -1},
-		event{n: 15, rep: 1, lost: true}, event{n: 10, rep: 50, lost: true})
-	var want Result
-	for seed := range uint64(30) {
-		rng := rand.New(rand.NewPCG(seed, 0))
-		rng.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
-		l := newSizes(50, 0.1, 3, 10, 20)
-		for _, e := range events {
-			if e.lost {
-				l.Lost(e.n, e.rep, "gone")
-			} else {
-				l.Add(e.n, e.rep, e.o)
-			}
-		}
-		if got := l.Result(); seed == 0 {
-			want = got
-		} else if d := cmp.Diff(want, got); d != "" {
-			t.Fatal(d)
-		}
-	}
-	if want.Trials != 100 {
-		t.Errorf("%+v", want)
-	}
-}
-
-// Only the repetitions before the first missing one are consumed.
+// Only the repetitions before the first missing one are consumed. An outcome replaces the loss of its trial.
 func TestSizesConsumedIsPrefix(t *testing.T) {
 	l := newSizes(20, 0.1, 1, 10)
+	l.Lost(10, 1, "gone")
 	for _, rep := range []int{0, 1, 2, 5} {
 		l.Add(10, rep, Success)
 	}
 	r := l.Result()
-	if len(r.Points) != 1 || r.Points[0].Consumed != 3 || r.Points[0].Successes != 3 {
+	if len(r.Points) != 1 || r.Points[0] != (Point{N: 10, Consumed: 3, Successes: 3}) {
 		t.Errorf("%+v", r.Points)
 	}
 }

@@ -636,20 +636,6 @@ func TestFolderNamedLikePattern(t *testing.T) {
 	}
 }
 
-// Outcomes in memory are compared like those of a ledger.
-func TestSet(t *testing.T) {
-	var s ledger.Set
-	if v := s.Add(ledgertest.Batch(4, 0)); len(v.New) != 4 {
-		t.Errorf("first: %+v", v)
-	}
-	if v := s.Add(ledgertest.Batch(4, 0)); v.Duplicate != 4 || v.New != nil || v.Conflicts != nil {
-		t.Errorf("again: %+v", v)
-	}
-	if v := s.Add(ledgertest.Batch(4, 2)); !slices.Equal(v.New, []int{2, 3}) || len(v.Conflicts) != 2 {
-		t.Errorf("half known, with other errors: %+v", v)
-	}
-}
-
 // Select copies rows, and shares the columns if it selects all rows in order.
 func TestSelect(t *testing.T) {
 	b := ledgertest.Batch(3, 5)
