@@ -100,9 +100,9 @@ func (b *Batch) checkSweep(sweep string) error {
 	return nil
 }
 
-// Add compares the rows of a batch with the ledger bit for bit, and appends its message if it adds an outcome, a loss, a
-// refusal or a conflict. It does not wait for the disk: see Sync. After an error nothing of the message is recorded; see
-// WriteError. b must be the result of Decode for msg, or msg that of Encode for b.
+// Add compares the rows of a batch with the ledger bit for bit, and appends its message if it adds an outcome,
+// a loss, a refusal or a conflict. It does not wait for the disk: see Sync. After an error nothing of the message
+// is recorded; see WriteError. b must be the result of Decode for msg, or msg that of Encode for b.
 func (l *Ledger) Add(b *Batch, msg []byte) (Verdict, error) {
 	if len(msg) > maxMessage {
 		return Verdict{}, fmt.Errorf("add result of %d bytes: longer than %d", len(msg), maxMessage)

@@ -76,8 +76,8 @@ func TestAdd(t *testing.T) {
 	if v := ledgertest.Add(t, l, other); len(v.New) != 4 {
 		t.Errorf("other n: %+v", v)
 	}
-	if !has(l, first.Cell, 100, 5) || has(l, first.Cell, 100, 6) || has(l, first.Cell, 8, 0) || has(l, [32]byte{9}, 100, 0) ||
-		has(l, first.Cell, 100, -1) {
+	if !has(l, first.Cell, 100, 5) || has(l, first.Cell, 100, 6) || has(l, first.Cell, 8, 0) ||
+		has(l, [32]byte{9}, 100, 0) || has(l, first.Cell, 100, -1) {
 		t.Error("Find is wrong")
 	}
 	if got := l.Counts(first.Cell); len(got) != 2 || got[7] != 4 || got[100] != 6 {

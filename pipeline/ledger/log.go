@@ -91,7 +91,8 @@ func (l *log) rotate(next int) error {
 		}
 		_, _ = fmt.Sscanf(filepath.Base(last.f.Name()), "%d.log", &number)
 	}
-	f, err := disk.OpenFile(filepath.Join(l.dir, fmt.Sprintf("%04d.log", number+1)), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	path := filepath.Join(l.dir, fmt.Sprintf("%04d.log", number+1))
+	f, err := disk.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}

@@ -152,8 +152,8 @@ func (c *Cell) TrialID(n, rep int64) string {
 	return c.Key.Short() + "/" + strconv.FormatInt(n, 10) + "/" + strconv.FormatInt(rep, 10)
 }
 
-// SetKeys computes the keys from the other fields, the seed of the sweep, and the canonical JSON of the whole problem, of
-// the part that its sample depends on (schemas.Problem.Sampled) and of the parameters.
+// SetKeys computes the keys from the other fields, the seed of the sweep, and the canonical JSON of the whole
+// problem, of the part that its sample depends on (schemas.Problem.Sampled) and of the parameters.
 func (c *Cell) SetKeys(seed SweepSeed, whole, sampled, params Fragment) (err error) {
 	if sampled, err = c.Rung.Sampled(sampled); err != nil {
 		return err

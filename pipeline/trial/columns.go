@@ -160,7 +160,8 @@ var keyColumns = slices.Concat([]KeyColumn{
 func distributionColumns() (columns []KeyColumn) {
 	for _, k := range distribution.Keys() {
 		doc := strings.Join(k.Distributions(), ", ") + ": " + k.Doc
-		columns = append(columns, float(Describes|Quantity, k.Name, doc, func(c *Cell) float64 { return *k.Field(c.Problem) }))
+		value := func(c *Cell) float64 { return *k.Field(c.Problem) }
+		columns = append(columns, float(Describes|Quantity, k.Name, doc, value))
 	}
 	return columns
 }

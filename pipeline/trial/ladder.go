@@ -49,8 +49,8 @@ func (l *Ladder) DescribeFall() string {
 }
 
 // Sampled returns the content of a cell's data and adversary keys. sampled is the canonical JSON of the part of the
-// problem that the sample depends on. Without a rung, that is all. Rungs of a ladder share no data even if they share the problem, because the
-// search requires independent evidence from different rungs.
+// problem that the sample depends on, and all of it without a rung. Rungs of a ladder share no data even if they
+// share the problem, because the search requires independent evidence from different rungs.
 func (r *Rung) Sampled(sampled Fragment) (Fragment, error) {
 	if r == nil {
 		return sampled, nil
