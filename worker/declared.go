@@ -11,55 +11,54 @@ import (
 
 // hasPoints reports whether the trials have evaluation points. They have none if the algorithm promises declared
 // hypotheses and the problem has a formula for the errors of its class.
-func (x *session) hasPoints() bool { return x.job.drawer.TestLen() > 0 }
+func (e *evaluation) hasPoints() bool { return e.job.drawer.TestLen() > 0 }
 
 // refuseAnswers fails trials without a declared hypothesis, in a cell without evaluation points.
-func (x *session) refuseAnswers(trials []int) {
+func (e *evaluation) refuseAnswers(trials []int) {
 	for _, j := range trials {
-		x.scores.fail(j, "answer", "the algorithm promises declared hypotheses here, and this trial's model is none: "+
+		e.scores.fail(j, "answer", "the algorithm promises declared hypotheses here, and this trial's model is none: "+
 			"return one from Learn, or leave Declares out")
 	}
 }
 
 // scoreDeclared sets the errors of trials with declared hypotheses. It uses the problem's formula for the hypothesis
 // or, if there is none, the hypothesis's labels of the evaluation points.
-func (x *session) scoreDeclared(trials []int) {
-	e := &x.slot.evaluation
+func (e *evaluation) scoreDeclared(trials []int) {
 	var onRows []int
 	for _, j := range trials {
-		h := x.host.Declared(j)
-		x.beginTrial(j, trial.Target)
-		if err, ok := x.job.drawer.Error(h); ok {
-			x.scores.error[j] = err
+		h := e.host.Declared(j)
+		e.beginTrial(j, trial.Target)
+		if err, ok := e.job.drawer.Error(h); ok {
+			e.scores.error[j] = err
 			e.rule.recordComputed(j, err)
 			continue
 		}
 		switch {
-		case !x.hasPoints():
-			x.scores.fail(j, "answer", fmt.Sprintf("the algorithm promises hypotheses of the class %s, and this %T is none "+
-				"whose error has a formula: declare one of the class, or leave Declares out", x.job.Cell.Problem.Class, h))
-		case x.job.pop.rows != nil:
+		case !e.hasPoints():
+			e.scores.fail(j, "answer", fmt.Sprintf("the algorithm promises hypotheses of the class %s, and this %T is none "+
+				"whose error has a formula: declare one of the class, or leave Declares out", e.job.Cell.Problem.Class, h))
+		case e.job.pop.rows != nil:
 			onRows = append(onRows, j)
 		default:
-			x.scoreOnPoints(j, h)
+			e.scoreOnPoints(j, h)
 		}
 	}
-	x.scoreOnRows(onRows)
+	e.scoreOnRows(onRows)
 }
 
 // labelBlock is the number of points that a hypothesis labels per call.
 const labelBlock = 512
 
 // scoreOnPoints sets the error of a trial from the labels of h on the trial's evaluation points.
-func (x *session) scoreOnPoints(j int, h concept.Hypothesis) {
-	e, n, dim := &x.slot.evaluation, x.job.drawer.TestLen(), x.job.pop.Dim()
+func (e *evaluation) scoreOnPoints(j int, h concept.Hypothesis) {
+	n, dim := e.job.drawer.TestLen(), e.job.pop.Dim()
 	e.answers, e.block = resized(e.answers, 2*n), resized(e.block, labelBlock*dim)
 	labels, y := e.answers[:n], e.answers[n:]
-	x.beginTrial(j, trial.Target, trial.TestPoints)
+	e.beginTrial(j, trial.Target, trial.TestPoints)
 	for from := 0; from < n; from += labelBlock {
 		to := min(from+labelBlock, n)
 		block := e.block[:(to-from)*dim]
-		x.job.drawer.Test(block, y[from:to], nil)
+		e.job.drawer.Test(block, y[from:to], nil)
 		h.Labels(block, labels[from:to])
 	}
 	e.scoreAnswers(j, labels, y)
@@ -67,21 +66,21 @@ func (x *session) scoreOnPoints(j int, h concept.Hypothesis) {
 
 // scoreOnRows sets the errors of trials from the labels of their hypotheses on all rows of the data. All hypotheses
 // label a block of rows before the next block is read from memory.
-func (x *session) scoreOnRows(trials []int) {
+func (e *evaluation) scoreOnRows(trials []int) {
 	if len(trials) == 0 {
 		return
 	}
-	table, dim := x.job.pop.Population()
+	table, dim := e.job.pop.Population()
 	y, labels := make([]float64, len(table)/dim), make([]float64, labelBlock)
-	for row, place := range x.job.pop.Places() {
-		y[place] = x.job.pop.Labels()[row]
+	for row, place := range e.job.pop.Places() {
+		y[place] = e.job.pop.Labels()[row]
 	}
-	wrong := make([]int, x.trials())
+	wrong := make([]int, e.trials())
 	for from := 0; from < len(y); from += labelBlock {
 		truth := y[from:min(from+labelBlock, len(y))]
 		block := table[from*dim : (from+len(truth))*dim]
 		for _, j := range trials {
-			x.host.Declared(j).Labels(block, labels[:len(truth)])
+			e.host.Declared(j).Labels(block, labels[:len(truth)])
 			for i, label := range truth {
 				if labels[i] != label {
 					wrong[j]++
@@ -90,7 +89,7 @@ func (x *session) scoreOnRows(trials []int) {
 		}
 	}
 	for _, j := range trials {
-		x.scores.error[j] = float64(wrong[j]) / float64(len(y))
+		e.scores.error[j] = float64(wrong[j]) / float64(len(y))
 	}
 }
 
@@ -98,28 +97,28 @@ func (x *session) scoreOnRows(trials []int) {
 const comparedPoints = 64
 
 // compareDeclared asks models about random points and fails each model that deviates from its declared hypothesis.
-func (x *session) compareDeclared(ctx context.Context, trials []int) error {
-	e, dim := &x.slot.evaluation, x.job.pop.Dim()
+func (e *evaluation) compareDeclared(ctx context.Context, trials []int) error {
+	dim := e.job.pop.Dim()
 	for _, j := range trials {
-		if x.scores.failed(j) {
+		if e.scores.failed(j) {
 			continue
 		}
 		points, labels := make([]float64, comparedPoints*dim), make([]float64, comparedPoints)
-		x.beginTrial(j, trial.Target, trial.TestPoints)
-		x.job.drawer.Draw(points, labels)
-		x.host.Declared(j).Labels(points, labels)
+		e.beginTrial(j, trial.Target, trial.TestPoints)
+		e.job.drawer.Draw(points, labels)
+		e.host.Declared(j).Labels(points, labels)
 		rest := points
 		e.counts[j] = comparedPoints
-		x.slot.pluginTimer.start()
-		answers, faults, err := x.host.Step(ctx, e.counts, func(to []float64) { rest = rest[copy(to, rest):] })
-		x.slot.pluginTimer.stop()
+		e.slot.pluginTimer.start()
+		answers, faults, err := e.host.Step(ctx, e.counts, func(to []float64) { rest = rest[copy(to, rest):] })
+		e.slot.pluginTimer.stop()
 		if e.counts[j] = 0; err != nil {
 			return err
 		}
-		x.scores.addFaults(faults)
+		e.scores.addFaults(faults)
 		for i, a := range answers {
 			if a != labels[i] {
-				x.scores.fail(j, string(schemas.CauseDeclared), fmt.Sprintf("%v: point %v is answered %v, and the hypothesis "+
+				e.scores.fail(j, string(schemas.CauseDeclared), fmt.Sprintf("%v: point %v is answered %v, and the hypothesis "+
 					"labels it %v", schemas.CauseDeclared, points[i*dim:(i+1)*dim], a, labels[i]))
 				break
 			}

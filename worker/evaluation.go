@@ -44,26 +44,25 @@ type pointSource interface {
 	score(i, j int, answers []float64)
 }
 
-// evaluate scores every trial that has not failed: declared hypotheses without the plugin, all other models by their
-// answers.
-func (x *session) evaluate(ctx context.Context) error {
-	e := &x.slot.evaluation
+// evaluate scores every trial of a session that has not failed: declared hypotheses without the plugin, all other models
+// by their answers.
+func (e *evaluation) evaluate(ctx context.Context, x *session) error {
 	e.session = x
-	e.counts = resized(e.counts, x.trials())
+	e.counts = resized(e.counts, e.trials())
 	clear(e.counts)
 	e.rule.reset(x)
-	declared, asked := x.split()
-	x.scoreDeclared(declared)
-	if x.job.Recheck == trial.RecheckShuffled {
-		if err := x.compareDeclared(ctx, declared); err != nil {
+	declared, asked := e.split()
+	e.scoreDeclared(declared)
+	if e.job.Recheck == trial.RecheckShuffled {
+		if err := e.compareDeclared(ctx, declared); err != nil {
 			return err
 		}
 	}
 	switch {
 	case len(asked) == 0:
 		return nil
-	case !x.hasPoints():
-		x.refuseAnswers(asked)
+	case !e.hasPoints():
+		e.refuseAnswers(asked)
 		return nil
 	}
 	e.points = e.choosePoints()
@@ -80,11 +79,11 @@ func (x *session) evaluate(ctx context.Context) error {
 }
 
 // split returns the trials that have not failed, those with a declared hypothesis apart from the others.
-func (x *session) split() (declared, asked []int) {
-	for j := range x.trials() {
+func (e *evaluation) split() (declared, asked []int) {
+	for j := range e.trials() {
 		switch {
-		case x.scores.failed(j):
-		case x.host.Declared(j) != nil:
+		case e.scores.failed(j):
+		case e.host.Declared(j) != nil:
 			declared = append(declared, j)
 		default:
 			asked = append(asked, j)

@@ -87,7 +87,7 @@ func (x *session) askQueries(ctx context.Context) ([]queryGame, error) {
 func (x *session) AskQueries(ctx context.Context) (task.Played, error) {
 	list, err := x.askQueries(ctx)
 	if err == nil {
-		err = x.evaluate(ctx)
+		err = x.slot.evaluation.evaluate(ctx, x)
 	}
 	if err != nil {
 		return task.Played{}, err

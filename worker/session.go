@@ -13,19 +13,11 @@ import (
 
 // A session runs the trials from..to-1 of a job in one session of a plugin. Its methods count these trials from 0.
 type session struct {
-	slot       *slot
-	job        *jobRun
-	from, to   int
-	host       *host.Session
-	scores     *scores
-	seedBlocks [1 + trial.Order]seedBlock // blocks by data stream
-}
-
-// A seedBlock holds the seeds of one stream for the trials from..to-1 of a session. Computing many seeds together is
-// much cheaper than one by one.
-type seedBlock struct {
+	slot     *slot
+	job      *jobRun
 	from, to int
-	words    [2 * 32]uint64
+	host     *host.Session
+	scores   *scores
 }
 
 // run opens the session, plays and scores its trials, and records their outcomes. After an error it records nothing.
@@ -62,7 +54,7 @@ func (x *session) run(ctx context.Context, p *process) (err error) {
 
 // Evaluate implements [task.Player].
 func (x *session) Evaluate(ctx context.Context) (task.Played, error) {
-	err := x.evaluate(ctx)
+	err := x.slot.evaluation.evaluate(ctx, x)
 	return task.Played{Metrics: x.slot.evaluation.rule.metrics()}, err
 }
 
@@ -75,34 +67,23 @@ func (x *session) name(trial int) string {
 
 func (x *session) repetition(trial int) uint32 { return uint32(x.job.Repetition(x.from + trial)) }
 
-// seeds returns the algorithm's seeds, two words per trial. They are valid until the slot's next session.
+// seeds returns the algorithm's seeds, two words per trial.
 func (x *session) seeds() []uint64 {
-	x.slot.seeds = resized(x.slot.seeds, 2*x.trials())
-	words := x.slot.seeds
-	x.fillSeeds(words, x.job.Cell.NoiseKey, trial.AlgorithmNoise, 0)
+	words := make([]uint64, 0, 2*x.trials())
+	for j := range x.trials() {
+		hi, lo := x.seed(x.job.Cell.NoiseKey, trial.AlgorithmNoise, j)
+		words = append(words, hi, lo)
+	}
 	return words
 }
 
-// fillSeeds fills words with the seeds of a stream, two words per trial, beginning with trial from.
-func (x *session) fillSeeds(words []uint64, key trial.Key, s trial.Stream, from int) {
-	n := uint64(x.job.N)
-	if x.job.Picked == nil {
-		trial.Seeds(words, key, s, n, x.repetition(from))
-		return
-	}
-	for i := 0; i < len(words); i += 2 {
-		words[i], words[i+1] = trial.Seed(key, s, n, x.repetition(from+i/2))
-	}
+// seed returns the seed of a stream of a trial.
+func (x *session) seed(key trial.Key, s trial.Stream, j int) (hi, lo uint64) {
+	return trial.Seed(key, s, uint64(x.job.N), x.repetition(j))
 }
 
-func (x *session) dataSeed(s trial.Stream, trialIndex int) (hi, lo uint64) {
-	a := &x.seedBlocks[s]
-	if trialIndex < a.from || trialIndex >= a.to {
-		a.from, a.to = trialIndex, min(trialIndex+len(a.words)/2, x.trials())
-		x.fillSeeds(a.words[:2*(a.to-a.from)], x.job.Cell.DataKey, s, a.from)
-	}
-	i := 2 * (trialIndex - a.from)
-	return a.words[i], a.words[i+1]
+func (x *session) dataSeed(s trial.Stream, j int) (hi, lo uint64) {
+	return x.seed(x.job.Cell.DataKey, s, j)
 }
 
 // beginTrial reseeds the given data streams for a trial and draws its target.
@@ -129,7 +110,7 @@ func (x *session) newTrialDrawer(trialIndex int) *problem.Drawer {
 
 func (x *session) adversaryStream(trialIndex int, s trial.Stream) *rand.PCG {
 	stream := new(rand.PCG)
-	stream.Seed(trial.Seed(x.job.Cell.AdversaryKey, s, uint64(x.job.N), x.repetition(trialIndex)))
+	stream.Seed(x.seed(x.job.Cell.AdversaryKey, s, trialIndex))
 	return stream
 }
 

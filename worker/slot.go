@@ -17,7 +17,6 @@ import (
 type slot struct {
 	w            *worker
 	streams      [1 + trial.TestPoints]rand.PCG
-	seeds        []uint64      // seeds of the algorithm for the trials of a session
 	notes        []string      // failures of processes since the last result
 	openingTime  time.Duration // time to open the problem of the present job
 	startingTime time.Duration // time to start the first process of the present job

@@ -92,7 +92,7 @@ func connect(ctx context.Context, url string, o Options, local *Server) (*Conn, 
 		return nil, c.access.connectError(err)
 	}
 	if c.js, err = jetstream.New(c.nc); err == nil {
-		err = c.check(ctx)
+		err = checkServer(ctx, c)
 	}
 	if err != nil {
 		c.nc.Close()
@@ -171,8 +171,8 @@ const (
 	maxWait      = 2 * time.Second
 )
 
-// check returns an error unless the server has JetStream and accepts messages of MaxResult bytes.
-func (c *Conn) check(ctx context.Context) error {
+// checkServer returns an error unless the server has JetStream and accepts messages of MaxResult bytes.
+func checkServer(ctx context.Context, c *Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, electionTime)
 	defer cancel()
 	var err error

@@ -67,23 +67,10 @@ func (c *Conn) Registry(ctx context.Context) (*Registry, error) {
 	return r, err
 }
 
-// do calls do until it succeeds, like retry. If the server has lost its store, it makes the
+// do calls do until it succeeds. If the server has lost its store, it makes the
 // registry again, empty; parties with limited credentials wait until a coordinator has done so.
 func (r *Registry) do(ctx context.Context, what string, do func(context.Context) error) error {
-	return r.c.retry(ctx, what, func(ctx context.Context) error {
-		err := do(ctx)
-		if !streamGone(err) {
-			return err
-		}
-		again := r.c.streams.prepare(ctx)
-		if missing := (*ConnectError)(nil); errors.As(again, &missing) {
-			missing.Waits = true
-		}
-		if again != nil {
-			return again
-		}
-		return fmt.Errorf("%w: %w", errNoAnswer, err) // the next attempt uses the new registry
-	})
+	return r.c.streams.do(ctx, what, registryStream, func(ctx context.Context, _ jetstream.Stream) error { return do(ctx) })
 }
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -61,8 +62,9 @@ var streamConfigs = map[string]jetstream.StreamConfig{
 
 // streams opens the streams of streamConfigs, and makes missing ones if the credentials permit it.
 type streams struct {
-	c     *Conn
-	known sync.Map // jetstream.Stream by name
+	c        *Conn
+	known    sync.Map    // jetstream.Stream by name
+	prepared atomic.Bool // the registry was there; if the server loses it, a coordinator makes it again
 }
 
 // open returns a stream. After its first success, calls use the cached stream until invalidate is
@@ -119,6 +121,7 @@ func (s *streams) prepare(ctx context.Context) error {
 			return err
 		}
 	}
+	s.prepared.Store(true)
 	return nil
 }
 
@@ -129,7 +132,9 @@ func (s *streams) ensure(ctx context.Context, name string) (jetstream.Stream, er
 	found, err := s.c.js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		if s.c.access.limited() {
-			return nil, s.c.access.unprepared()
+			missing := s.c.access.unprepared()
+			missing.Waits = s.prepared.Load()
+			return nil, missing
 		}
 		found, err = s.create(ctx, want)
 	}
