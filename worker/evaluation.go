@@ -44,8 +44,8 @@ type pointSource interface {
 	score(i, j int, answers []float64)
 }
 
-// evaluate scores every trial of a session that has not failed: declared hypotheses without the plugin, all other models
-// by their answers.
+// evaluate scores every trial of a session that has not failed: declared hypotheses without the plugin, all other
+// models by their answers.
 func (e *evaluation) evaluate(ctx context.Context, x *session) error {
 	e.session = x
 	e.counts = resized(e.counts, e.trials())
