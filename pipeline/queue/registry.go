@@ -70,7 +70,8 @@ func (c *Conn) Registry(ctx context.Context) (*Registry, error) {
 // do calls do until it succeeds. If the server has lost its store, it makes the
 // registry again, empty; parties with limited credentials wait until a coordinator has done so.
 func (r *Registry) do(ctx context.Context, what string, do func(context.Context) error) error {
-	return r.c.streams.do(ctx, what, registryStream, func(ctx context.Context, _ jetstream.Stream) error { return do(ctx) })
+	attempt := func(ctx context.Context, _ jetstream.Stream) error { return do(ctx) }
+	return r.c.streams.do(ctx, what, registryStream, attempt)
 }
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
