@@ -10,6 +10,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/problem/noise"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -42,7 +43,8 @@ func assemble(l *layout, all []checkedInstance, r *sweep.Reporter) (*Plan, error
 		index[c.Key] = len(p.Cells)
 		p.Cells, origins = append(p.Cells, c), append(origins, x)
 	}
-	p.Warnings = slices.Concat(warnTrivial(p.Cells), warnUnproved(p.Cells), warnConstants(p.Cells), warnQueries(p.Cells))
+	p.Warnings = slices.Concat(warnTrivial(p.Cells), warnUnproved(p.Cells), warnConstants(p.Cells),
+		warnQueries(p.Cells), warnClean(p.Cells))
 	p.Metrics = l.metrics(p.Cells)
 	p.description = l.explain(p.Cells, origins)
 	f := fitter{layout: l, cells: p.Cells, origins: origins}
@@ -111,7 +113,8 @@ func (x *checkedInstance) cell(f *sweep.File, n []int64) (*trial.Cell, error) {
 		c.Delta = 0
 	}
 	if c.Find = searchOf(e.grid); c.Find != nil {
-		c.Find.Step, c.MaxTrials = stepOf(c.Find, p.resolved.Noise), maxTrialsOf(e.grid)
+		setNoisySizes(c.Find, p.resolved.Noise)
+		c.MaxTrials = maxTrialsOf(e.grid)
 	} else if n != nil {
 		c.N, c.MaxTrials, c.Rung = n, maxTrialsOf(e.grid), x.rung()
 	} else {
@@ -251,6 +254,19 @@ func warnQueries(cells []*trial.Cell) (warnings []string) {
 		}
 	}
 	return warnings
+}
+
+// warnClean warns about listed sample sizes at which the noise turns no label.
+func warnClean(cells []*trial.Cell) []string {
+	warnings := distinct(cells, func(c *trial.Cell) string {
+		first := noise.FirstWrong(c.Problem.Noise)
+		if len(c.N) == 0 || slices.Min(c.N) >= first || c.Kind().Rounds() {
+			return ""
+		}
+		return fmt.Sprintf("n = %d: %s noise of rate %v turns no label below n = %d",
+			slices.Min(c.N), c.Problem.Noise.Kind, c.Problem.Noise.Rate, first)
+	})
+	return slices.DeleteFunc(warnings, func(w string) bool { return w == "" })
 }
 
 // warnUnproved warns about algorithms whose privacy is not proved.

@@ -24,14 +24,16 @@ func searchOf(b *sweep.Block) *trial.Find {
 	}
 }
 
-// stepOf returns the step of the sample sizes in a search: at its multiples, noise has exactly its rate. It returns 0
-// (all sizes) if the range has too few multiples.
-func stepOf(f *trial.Find, n schemas.Noise) int64 {
+// setNoisySizes limits the sample sizes of a search to those with a wrong label, if the noise turns a fixed number of
+// labels. Then it limits them to multiples at which the noise has exactly its rate, if the range has enough.
+func setNoisySizes(f *trial.Find, n schemas.Noise) {
 	const minMultiples = 8
-	if step := noise.Step(n); step > 1 && f.To >= minMultiples*max(step, f.From) {
-		return step
+	if first := noise.FirstWrong(n); first <= f.To {
+		f.From = max(f.From, first)
 	}
-	return 0
+	if step := noise.Step(n); step > 1 && f.To >= minMultiples*max(step, f.From) {
+		f.Step = step
+	}
 }
 
 // trialsOf returns the repetitions per sample size of a grid with listed sizes.

@@ -10,6 +10,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
+	"github.com/shatterlab/shatter/pipeline/problem/noise"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -118,6 +119,10 @@ func (r *Result) verdict(c *decision.CellState, o Options) estimate.Result {
 			v = estimate.Result{}
 		}
 		v.Status, v.Reason = estimate.StatusFailed, c.Refused
+	}
+	if v.Status == estimate.StatusBelowRange && c.Find != nil && noise.FirstWrong(c.Problem.Noise) > 1 {
+		v.Reason = fmt.Sprintf("smaller n were not run: the noise turns floor(%v n) labels, and its rate is exact only "+
+			"at some n", c.Problem.Noise.Rate)
 	}
 	r.alarm(c, o, &v)
 	for _, other := range c.Group() { // a fault of one rung is a fault of the whole search

@@ -75,6 +75,21 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+// FirstWrong is the least size of which a label is turned.
+func TestFirstWrong(t *testing.T) {
+	for _, rate := range []float64{0.001, 0.0317, 0.1, 0.2, 0.29, 1.0 / 3, 0.4999} {
+		least := int64(1)
+		for flips(rate, int(least)) == 0 {
+			least++
+		}
+		for kind, want := range map[string]int64{"adversarial": least, "malicious": least, "random": 0, "none": 0} {
+			if got := FirstWrong(schemas.Noise{Kind: kind, Rate: rate}); got != want {
+				t.Errorf("%s of rate %v: %d, want %d", kind, rate, got, want)
+			}
+		}
+	}
+}
+
 // Keys that do not apply or are out of range are rejected by name.
 func TestResolveRefuses(t *testing.T) {
 	for _, k := range All() {

@@ -6,6 +6,7 @@
 package noise
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
@@ -48,6 +49,19 @@ func Step(n schemas.Noise) int64 {
 		return kind.Step(n.Rate)
 	}
 	return 0
+}
+
+// FirstWrong returns the least sample size with a wrong label, for kinds that turn a fixed number of
+// labels; 0 for others.
+func FirstWrong(n schemas.Noise) int64 {
+	if kind := Lookup(n.Kind); kind == nil || kind.Step == nil || !(n.Rate > 0) {
+		return 0
+	}
+	size := int64(max(1, math.Floor(1/n.Rate)))
+	if flips(n.Rate, int(size)) == 0 {
+		size++
+	}
+	return size
 }
 
 // All lists the kinds in display order.
