@@ -9,14 +9,31 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-func TestReadmeIsShort(t *testing.T) {
-	const most = 900 // words: the text for a new user before the first run
-	if n := len(strings.Fields(testkit.ReadFile(t, "../README.md"))); n > most {
-		t.Errorf("README.md has %d words, more than %d: move details into the folder that they describe", n, most)
+// Pages are short, except generated ones, and their code fits a narrow window.
+func TestPagesAreShort(t *testing.T) {
+	for _, file := range markdownFiles(t) {
+		text, most := testkit.ReadFile(t, filepath.Join("..", file)), 2500
+		if strings.Contains(file, "testdata/") || strings.HasPrefix(file, "schemas/reference/") {
+			continue
+		}
+		if file == "README.md" {
+			most = 900 // for a new user before the first run
+		}
+		if n := len(strings.Fields(text)); n > most {
+			t.Errorf("%s has %d words, more than %d: split it, or move details", file, n, most)
+		}
+		for _, block := range fenced.FindAllString(text, -1) {
+			for line := range strings.Lines(block) {
+				if utf8.RuneCountInString(line) > 101 {
+					t.Errorf("%s: a line of code has more than 100 columns: %s", file, line)
+				}
+			}
+		}
 	}
 }
 

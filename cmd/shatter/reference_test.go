@@ -88,7 +88,10 @@ func writeReference(b *strings.Builder, kind string, all []reference.Entry, seve
 
 // writeMeaning writes an entry without its heading.
 func writeMeaning(b *strings.Builder, e reference.Entry) {
-	fmt.Fprintf(b, "\n%s\n\n", markdown(e.Doc))
+	fmt.Fprintf(b, "\n%s\n", markdown(e.Doc))
+	if len(e.Facts)+len(e.Values) > 0 {
+		b.WriteByte('\n')
+	}
 	for _, f := range e.Facts {
 		fmt.Fprintf(b, "- %s: %s\n", f.What, markdown(f.Text))
 	}

@@ -8,7 +8,7 @@ from shatter import Guarantee, Invalid, algorithm, param, serve
 
 @dataclass
 class Params:
-    cells: int = param(64, min=1, max=65536, doc="number of cells of equal width, each with one label")
+    cells: int = param(64, min=1, max=65536, doc="number of cells of equal width")
 
 
 @algorithm("gallery/histogram", version="1.0.0", params=Params)
