@@ -2,9 +2,10 @@ package estimate
 
 import (
 	"math"
-	"math/bits"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // Repeated holds the trials of one cell for [Resample].
@@ -23,8 +24,8 @@ type Repeated struct {
 type Repetitions struct {
 	N       int64
 	Count   int
-	Success []uint64  // bit r%64 of word r/64: repetition r succeeded; bits from Count on are 0
-	Values  []float64 // one value per repetition, NaN if it failed; replaces Success
+	Success numeric.BitSet // repetitions that succeeded
+	Values  []float64      // one value per repetition, NaN if it failed; replaces Success
 }
 
 // Resample draws the bootstrap of whole repetitions (Efron 1979) over cells that may share their
@@ -34,29 +35,23 @@ type Repetitions struct {
 // n* by [FitModel] (or, if no curve fits the draw, the isotonic [Crossing]) or the mean, and NaN
 // if the draw has no estimate.
 //
-// seed returns the two words of the generator for each use of randomness. A resample draws each
-// shared trial once, which takes a few nanoseconds, and counts 64 trials of a cell at a time.
+// seed returns the two words of the generator for each use of randomness.
 func Resample(
-	cells []Repeated, times int, seed func(key [32]byte, n int64, resample int) (hi, lo uint64),
+	cells []Repeated, resamples int, seed func(key [32]byte, n int64, resample int) (hi, lo uint64),
 ) [][]float64 {
 	pools := poolsOf(cells)
 	out := make([][]float64, len(cells))
 	points, means := make([][]Point, len(cells)), make([]float64, len(cells))
 	for i, c := range cells {
-		out[i] = make([]float64, times)
+		out[i] = make([]float64, resamples)
 		points[i] = make([]Point, len(c.Sizes))
 	}
-	for resample := range times {
+	var times []int32 // number of draws by repetition
+	for resample := range resamples {
 		for _, p := range pools {
-			p.drawn.draw(p.count, rand.New(rand.NewPCG(seed(p.data, p.n, resample))))
+			times = draw(times, p.count, rand.New(rand.NewPCG(seed(p.data, p.n, resample))))
 			for _, u := range p.users {
-				r := &cells[u.cell].Sizes[u.size]
-				if r.Values != nil {
-					means[u.cell] = p.drawn.mean(r.Values)
-					continue
-				}
-				drawn, successes := p.drawn.total(r.Count), p.drawn.count(r.Success)
-				points[u.cell][u.size] = Point{N: r.N, Consumed: drawn, Successes: successes}
+				points[u.cell][u.size], means[u.cell] = cells[u.cell].Sizes[u.size].total(times)
 			}
 		}
 		for i, c := range cells {
@@ -94,7 +89,6 @@ type pool struct {
 	n     int64
 	count int // largest number of repetitions that a cell consumed
 	users []struct{ cell, size int }
-	drawn *multiset
 }
 
 // poolsOf returns the pools that the cells share, in the order of the cells.
@@ -105,7 +99,6 @@ func poolsOf(cells []Repeated) []*pool {
 	}
 	known := map[key]*pool{}
 	var pools []*pool
-	drawn := new(multiset)
 	for i, c := range cells {
 		if c.High > 0 {
 			continue
@@ -114,7 +107,7 @@ func poolsOf(cells []Repeated) []*pool {
 			k := key{c.Data, r.N}
 			p := known[k]
 			if p == nil {
-				p = &pool{data: c.Data, n: r.N, drawn: drawn}
+				p = &pool{data: c.Data, n: r.N}
 				known[k] = p
 				pools = append(pools, p)
 			}
@@ -125,64 +118,30 @@ func poolsOf(cells []Repeated) []*pool {
 	return pools
 }
 
-// A multiset counts how often each repetition was drawn. Bits j of the counts of 64 repetitions
-// form element j of their word.
-type multiset struct{ words [][8]uint64 }
-
-// draw draws count repetitions out of count, with replacement.
-func (m *multiset) draw(count int, r *rand.Rand) {
-	words := (count + 63) / 64
-	m.words = slices.Grow(m.words[:0], words)[:words]
-	clear(m.words)
+// draw draws count repetitions out of count, with replacement. It returns the number of draws of each, in the memory of
+// times.
+func draw(times []int32, count int, r *rand.Rand) []int32 {
+	times = slices.Grow(times[:0], count)[:count]
+	clear(times)
 	for range count {
-		i := r.Uint32N(uint32(count))
-		word, carry := &m.words[i/64], uint64(1)<<(i%64)
-		for j := range word {
-			old := word[j]
-			word[j] = old ^ carry
-			if carry &= old; carry == 0 {
-				break
-			}
-		}
+		times[r.Uint32N(uint32(count))]++
 	}
+	return times
 }
 
-// count returns the number of draws of members of a set.
-func (m *multiset) count(set []uint64) (n int) {
-	for i, members := range set {
-		n += m.among(i, members)
-	}
-	return n
-}
-
-// total returns the number of draws of repetitions below end.
-func (m *multiset) total(end int) (n int) {
-	for i := 0; 64*i < end; i++ {
-		members := ^uint64(0)
-		if left := end - 64*i; left < 64 {
-			members = 1<<left - 1
-		}
-		n += m.among(i, members)
-	}
-	return n
-}
-
-// among returns the number of draws of the given members of word i.
-func (m *multiset) among(i int, members uint64) (n int) {
-	for j, bit := range m.words[i] {
-		n += bits.OnesCount64(bit&members) << j
-	}
-	return n
-}
-
-// mean returns the mean of the drawn values, without NaNs.
-func (m *multiset) mean(values []float64) float64 {
+// total counts drawn repetitions, and returns the mean of their values without NaNs.
+func (r *Repetitions) total(times []int32) (p Point, mean float64) {
+	p.N = r.N
 	sum, n := 0.0, 0
-	for i, v := range values {
-		if times := m.among(i/64, 1<<(i%64)); times > 0 && v == v {
-			sum += float64(float64(times) * v)
-			n += times
+	for i, drawn := range times[:r.Count] {
+		p.Consumed += int(drawn)
+		switch {
+		case r.Values == nil && r.Success.Has(int64(i)):
+			p.Successes += int(drawn)
+		case r.Values != nil && r.Values[i] == r.Values[i]:
+			sum += float64(float64(drawn) * r.Values[i])
+			n += int(drawn)
 		}
 	}
-	return sum / float64(n)
+	return p, sum / float64(n)
 }

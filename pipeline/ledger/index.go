@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"hash/fnv"
 	"math"
 	"math/bits"
 	"slices"
@@ -306,11 +307,8 @@ func mix(a, b uint64) uint64 {
 	return hi ^ lo
 }
 
-// hashText returns the FNV-1a hash of s.
 func hashText(s string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * 1099511628211
-	}
-	return h
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s)) // it never fails
+	return h.Sum64()
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -43,19 +42,10 @@ func (k *Key) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// scratch holds buffers of KeyOf.
-var scratch = sync.Pool{New: func() any { return new([]byte) }}
-
 // KeyOf returns the SHA-256 of Canonical(v).
 func KeyOf(v any) (Key, error) {
-	buffer := scratch.Get().(*[]byte)
-	defer scratch.Put(buffer)
-	b, err := AppendCanonical((*buffer)[:0], v)
-	if err != nil {
-		return Key{}, err
-	}
-	*buffer = b
-	return sha256.Sum256(b), nil
+	b, err := Canonical(v)
+	return sha256.Sum256(b), err
 }
 
 // Canonical returns the canonical JSON of v: the text of encoding/json without white space and HTML escapes, with keys
