@@ -13,6 +13,9 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
+// textWidth is the width of texts that do not go to a terminal, in characters.
+const textWidth = 100
+
 // writeJSON writes a value for people and programs.
 func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)

@@ -39,7 +39,8 @@ func checkCommand() *cobra.Command {
 			}
 			defer func() { _ = s.close() }()
 			s.warn(c)
-			return s.Explain(c.OutOrStdout())
+			out := c.OutOrStdout()
+			return s.Explain(out, cmp.Or(terminalWidth(out), textWidth))
 		},
 	}
 }

@@ -46,7 +46,7 @@ func assemble(l *layout, all []checkedInstance, r *sweep.Reporter) (*Plan, error
 	p.Warnings = slices.Concat(warnTrivial(p.Cells), warnUnproved(p.Cells), warnConstants(p.Cells),
 		warnQueries(p.Cells), warnClean(p.Cells))
 	p.Metrics = l.metrics(p.Cells)
-	p.description = l.explain(p.Cells, origins)
+	p.description, p.notes = l.explain(p.Cells, origins)
 	f := fitter{layout: l, cells: p.Cells, origins: origins}
 	if p.Fits, err = f.fits(r); err != nil || r.Count() > 0 {
 		return nil, err

@@ -47,10 +47,10 @@ func (f Fit) String() string {
 		}
 		return name
 	}
-	out := fmt.Sprintf("%s against %s: one slope for each of %s of cells that agree in everything else",
-		ln(f.Fitted, f.Scale.LogY), ln(f.X, f.Scale.LogX), wording.Count(len(f.Groups), "group"))
+	out := fmt.Sprintf("%s as a linear function of %s; one slope for each of %s of cells that differ only in %s",
+		ln(f.Fitted, f.Scale.LogY), ln(f.X, f.Scale.LogX), wording.Count(len(f.Groups), "group"), f.X)
 	if f.Exponent != nil {
-		out += fmt.Sprintf("; claimed %s", formatValue(*f.Exponent))
+		out += fmt.Sprintf("; claimed slope %s", formatValue(*f.Exponent))
 		if f.Source != "" {
 			out += " (" + f.Source + ")"
 		}

@@ -59,13 +59,14 @@ func TestFits(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	var words bytes.Buffer
-	if err := p.Explain(&words); err != nil {
+	if err := p.Explain(&words, 0); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		"fit         n* against ln domain: one slope for each of 5 groups of cells that agree in everything else\n",
-		"fit         ln n* against ln epsilon: one slope for each of 3 groups of cells that agree in everything else; " +
-			"claimed -1 (Theorem 2)\n",
+		"fit         n* as a linear function of ln domain; one slope for each of 5 groups of cells that differ only in " +
+			"domain\n",
+		"fit         ln n* as a linear function of ln epsilon; one slope for each of 3 groups of cells that differ only in " +
+			"epsilon; claimed slope -1 (Theorem 2)\n",
 	} {
 		if !strings.Contains(words.String(), line) {
 			t.Errorf("%q is missing in %s", line, words.String())
@@ -135,7 +136,7 @@ func TestFitsOfGames(t *testing.T) {
 	if diff := cmp.Diff(want, lines(p)); diff != "" {
 		t.Error(diff)
 	}
-	begin := "ln the mean regret against ln rounds: one slope for each of 2 groups"
+	begin := "ln the mean regret as a linear function of ln rounds; one slope for each of 2 groups"
 	if got := p.Fits[0].String(); !strings.HasPrefix(got, begin) {
 		t.Error(got)
 	}

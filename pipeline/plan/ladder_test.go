@@ -115,8 +115,8 @@ search: {axis: rounds, success: falls}
 			t.Errorf("%s: %s", tt.name, diff)
 		}
 		var words bytes.Buffer
-		err := p.Explain(&words)
-		if err != nil || !strings.Contains(words.String(), "that suffices is searched") {
+		err := p.Explain(&words, 0)
+		if err != nil || !strings.Contains(words.String(), "search      for the ") {
 			t.Errorf("%s: %v %s", tt.name, err, words.String())
 		}
 	}

@@ -47,7 +47,8 @@ type Plan struct {
 	Metrics  []schemas.Metric // ordered by name, for display
 	Warnings []string         // for display
 
-	description []string      // lines of Explain
+	description []fact        // of the grids, for Explain
+	notes       []string      // sentences that explain the facts
 	seedAt      sweep.Mistake // position of the seed in the file
 }
 

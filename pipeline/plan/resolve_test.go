@@ -231,7 +231,7 @@ func TestResolveExample(t *testing.T) {
 	}
 	testkit.Golden(t, "halfspace-margin.resolved.json", append(resolvedOf(t, p), '\n'))
 	var words bytes.Buffer
-	if err := p.Explain(&words); err != nil {
+	if err := p.Explain(&words, 0); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Golden(t, "halfspace-margin.explain", words.Bytes())
@@ -257,7 +257,7 @@ func TestResolveGrids(t *testing.T) {
 	p := mustResolve(t, src, algorithms(), dir)
 	testkit.Golden(t, "grids.cells", listing(p))
 	var words bytes.Buffer
-	if err := p.Explain(&words); err != nil {
+	if err := p.Explain(&words, 0); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Golden(t, "grids.explain", words.Bytes())
@@ -1146,7 +1146,7 @@ func TestSetSeed(t *testing.T) {
 		t.Fatal("a secret seed is known without a folder")
 	}
 	var words bytes.Buffer
-	if err := got.Explain(&words); err != nil || !strings.Contains(words.String(),
+	if err := got.Explain(&words, 0); err != nil || !strings.Contains(words.String(),
 		"seed secret: drawn when the sweep is first run") {
 		t.Errorf("%s, %v", words.String(), err)
 	}

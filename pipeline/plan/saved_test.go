@@ -55,7 +55,7 @@ var savedSweeps = map[string]string{
 func TestEncode(t *testing.T) {
 	everything := cmp.Options{
 		protocmp.Transform(), cmp.Exporter(func(reflect.Type) bool { return true }), cmpopts.EquateEmpty(),
-		cmpopts.IgnoreFields(Plan{}, "description", "File"),
+		cmpopts.IgnoreFields(Plan{}, "description", "notes", "File"),
 	}
 	for name, source := range savedSweeps {
 		t.Run(name, func(t *testing.T) {

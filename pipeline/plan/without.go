@@ -29,14 +29,21 @@ func describePriors(cells []*trial.Cell) (lines []string) {
 			}
 		}
 	}
+	const floor = 1e-4 // smaller shares are not told apart
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	if low, high := wording.Percent(least), wording.Percent(most); drawn > 0 && low == high {
+	switch low, high := wording.Percent(least), wording.Percent(most); {
+	case drawn == 0:
+	case most < floor:
+		add("a learner without data succeeds in less than %s of trials", wording.Percent(floor))
+	case least < floor:
+		add("a learner without data succeeds in at most %s of trials", high)
+	case low == high:
 		add("a learner without data succeeds in %s of trials", high)
-	} else if drawn > 0 {
+	default:
 		add("a learner without data succeeds in %s to %s of trials", low, high)
 	}
 	if trivial > 0 {
-		add("%s trivial, with no n*: %s", wording.CountOf(trivial, "cell is", "cells are"), why)
+		add("%s trivial and without n*, because %s", wording.CountOf(trivial, "cell is", "cells are"), why)
 	}
 	if unknown > 0 {
 		add("the success of a learner without data is unknown in %s", wording.Count(unknown, "cell"))

@@ -121,11 +121,11 @@ func (p *Problem) Evaluation(reference, alpha float64, test int, states bool) Ev
 func HowMeasured(words string) string {
 	plain, sequential := AllRead(words)
 	if sequential {
-		return fmt.Sprintf("%s, or on the first of them where it is clear whether that is a success, wrongly in at most %v "+
-			"of trials", HowMeasured(plain), Misjudged)
+		return fmt.Sprintf("measured on at most %s, until success or failure is clear (wrongly in at most %v of trials)",
+			plain, Misjudged)
 	}
 	if number, ok := strings.CutSuffix(words, " points"); ok {
-		return "on " + number + " fresh points"
+		return "measured on " + number + " fresh points"
 	}
-	return words
+	return "computed exactly"
 }

@@ -19,22 +19,22 @@ func Labels(p *schemas.Problem, kind string) (words string, target bool) {
 	class, _ := concept.Lookup(p.Class)
 	switch p.Target {
 	case "":
-		words = "those of the file: there is no target, and results hold for this concept and population only"
+		words = "from the data file; there is no target, and results hold only for this concept and population"
 		if p.Disguise {
-			words += "; each trial multiplies them by a random sign"
+			words += "; each trial multiplies the labels by a random sign"
 		}
 		return words, false
 	case concept.RandomTarget:
-		return "drawn at random for each trial; " + p.Class + ": " + class.RandomDoc, true
+		return "drawn for each trial (" + p.Class + ": " + class.RandomDoc + ")", true
 	case concept.UniformTarget:
-		return "drawn at random for each trial; " + p.Class + ": a uniform hypothesis of the class", true
+		return "drawn for each trial (" + p.Class + ": a uniform hypothesis of the class)", true
 	case concept.MiddleTarget:
 		if l := distribution.Lookup(p.Distribution); l != nil && l.OneTarget != "" {
-			return "the same in all trials, that of the " + l.Name + " distribution" + calibration, true
+			return "the same in all trials (that of the " + l.Name + " distribution)" + calibration, true
 		}
-		return "the same in all trials; " + p.Class + ": " + class.MiddleDoc + calibration, true
+		return "the same in all trials (" + p.Class + ": " + class.MiddleDoc + ")" + calibration, true
 	}
-	return "the same in all trials" + calibration + ", a hypothesis from the sweep file", true
+	return "the same in all trials" + calibration + "; a hypothesis from the sweep file", true
 }
 
 // Stated reports whether the target of a resolved problem is a hypothesis that the sweep file states.
@@ -42,8 +42,8 @@ func Stated(p *schemas.Problem) bool {
 	return !slices.Contains([]string{"", concept.RandomTarget, concept.UniformTarget, concept.MiddleTarget}, p.Target)
 }
 
-const calibration = " (a calibration: it measures no learning)"
+const calibration = ": a calibration, which measures no learning"
 
 // OverTargets explains results for drawn targets.
-const OverTargets = "results are averages over targets, whereas proved bounds cover the worst target; " +
-	"target: each measures every target of a small class"
+const OverTargets = "Results for drawn targets are averages over targets. Proved bounds cover the worst target; " +
+	`"target: each" measures every target of a small class.`

@@ -18,7 +18,7 @@ var learn = Task{
 	Keys: append([]Key{
 		{Path: "goal.evaluation", Note: "where a trial has one error; leave it out"},
 	}, sampled...),
-	Success: "error above the reference",
+	Success: "excess error",
 	Optional: []schemas.Metric{
 		{Name: FirstError, Doc: "error on the first points of a trial, which are read in any case: an unbiased estimate, " +
 			"unlike the error at which it became clear whether the trial succeeds", Unit: "share of points"},

@@ -81,10 +81,10 @@ type Population struct {
 func (p *Population) ConstantError() float64 { return min(p.Positive, 1-p.Positive) }
 
 func (p *Population) String() string {
-	words := fmt.Sprintf("%s of the rows are positive, so that a constant errs on %s",
+	words := fmt.Sprintf("%s of the rows are positive, so a constant hypothesis has error %s",
 		wording.Percent(p.Positive), wording.Percent(p.ConstantError()))
 	if p.Pulled > 0 {
-		words += "; " + wording.Percent(p.Pulled) + " are pulled back onto the stated scale"
+		words += "; " + wording.Percent(p.Pulled) + " are scaled back onto the stated scale"
 	}
 	return words
 }

@@ -14,9 +14,9 @@ var adaptive = Adversary{
 		"the last answers. If it also sees marks, it restarts after each hard query with the hypotheses " +
 		"that agree with the hard queries: for halfspaces with the hyperplanes whose normal is orthogonal " +
 		"to all of them, as long as there are several",
-	Reveals: "thresholds: nothing except the learner's own answers; other boxes: a coordinate with an edge, " +
-		"and a uniform point of the target, whose other coordinates the queries share; halfspaces and a " +
-		"class matrix: nothing",
+	Reveals: "nothing about halfspaces and class matrices; of thresholds, nothing except the learner's own answers; " +
+		"of other boxes, one coordinate with an edge and a uniform point of the target, whose other coordinates the " +
+		"queries share",
 	Place: 4,
 	Refuses: func(p *schemas.Problem) string {
 		if p.Data == nil && concept.ShapeOf(p.Class) == concept.Column {

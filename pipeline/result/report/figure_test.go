@@ -293,19 +293,19 @@ func TestProblemsOnThePage(t *testing.T) {
 			{"class": "points", "distribution": "uniform", "target": "5"},
 			{"class": "points", "distribution": "uniform", "target": "6"},
 		}, []string{
-			"thresholds uniform: the target is drawn at random for each trial; thresholds: t is uniform on 0..X.",
-			"thresholds needle: the target is the same in all trials, that of the needle distribution (a calibration: " +
-				"it measures no learning).",
-			"points uniform: the target is the same in all trials (a calibration: it measures no learning), a hypothesis from " +
-				"the sweep file.",
-			"If the target is drawn, results are averages over targets, whereas proved bounds cover the worst target; " +
-				"target: each measures every target of a small class.",
+			"thresholds uniform: the target is drawn for each trial (thresholds: t is uniform on 0..X).",
+			"thresholds needle: the target is the same in all trials (that of the needle distribution): a " +
+				"calibration, which measures no learning.",
+			"points uniform: the target is the same in all trials: a calibration, which measures no learning; a hypothesis " +
+				"from the sweep file.",
+			"Results for drawn targets are averages over targets. Proved bounds cover the worst target; " +
+				`"target: each" measures every target of a small class.`,
 		}},
 		{"data", []row{{"class": "halfspace", "data": "rows.csv", "disguise": true, "positive_share": 0.6,
 			"constant_error": 0.4, "pulled_share": 0.03}}, []string{
-			"halfspace rows.csv: the labels are those of the file: there is no target, and results hold for this " +
-				"concept and population only; each trial multiplies them by a random sign; 60 % of the rows are positive, so " +
-				"that a constant errs on 40 %; 3 % are pulled back onto the stated scale.",
+			"halfspace rows.csv: the labels are from the data file; there is no target, and results hold only for this " +
+				"concept and population; each trial multiplies the labels by a random sign; 60 % of the rows are positive, " +
+				"so a constant hypothesis has error 40 %; 3 % are scaled back onto the stated scale.",
 		}},
 		{"online", []row{{"class": "thresholds", "distribution": "uniform", "target": "random", "adversary": "tree sees past",
 			"regret_mean": 1.0}}, []string{

@@ -187,7 +187,7 @@ func (s *Sweep) problems() (all []string) {
 		}
 	}
 	if drawn {
-		all = append(all, "If the target is drawn, "+problem.OverTargets+".")
+		all = append(all, problem.OverTargets)
 	}
 	return all
 }
@@ -248,7 +248,7 @@ func (s *Sweep) unknown() []unknown {
 			note(row, "", "No finite bound is known here, neither a proved nor a declared one.")
 		}
 		if e := s.table.text(row, "evaluation"); e != "" && e != "exact" {
-			note(row, "", "Errors are not exact: each is measured "+problem.HowMeasured(e)+".")
+			note(row, "", "Errors are not exact: each is "+problem.HowMeasured(e)+".")
 		}
 	}
 	return all
