@@ -178,9 +178,9 @@ type DataSpec struct {
 	// Decimal is the decimal sign of numbers in a CSV file: "." (the default) or ",".
 	Decimal string `yaml:"decimal" jsonschema:"maxLength=1"`
 	// Label is the column of the label, which has two values; "label" in a LIBSVM file.
-	Label Axis[string] `yaml:"label" jsonschema:"required"`
+	Label Axis[string] `yaml:"label"`
 	// Positive is the label's value that becomes +1.
-	Positive Axis[Text] `yaml:"positive" jsonschema:"required"`
+	Positive Axis[Text] `yaml:"positive"`
 	// Features are the columns of numbers or booleans to use (default: all columns that hold nothing else;
 	// a warning lists the others).
 	Features []string `yaml:"features"`

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/problem/blame"
 	"github.com/shatterlab/shatter/pipeline/problem/prior"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -161,6 +163,7 @@ func open(r *sweep.Reporter, opts Options, drafts []draft) (all []instance, warn
 		d := &drafts[i]
 		sound, before := o.valid[d.entry.grid], r.Count()
 		if !sound.problem {
+			o.checkFile(d)
 			continue
 		}
 		p, ok := bySpec[d.setting.problem]
@@ -194,6 +197,21 @@ func open(r *sweep.Reporter, opts Options, drafts []draft) (all []instance, warn
 		all = append(all, x)
 	}
 	return all, o.warnings, nil
+}
+
+// checkFile reports a missing data file of a problem that has other mistakes.
+func (o *opener) checkFile(d *draft) {
+	at := d.entry.grid.Path("problem", "data", "file")
+	if d.setting.problem.Data == nil || !o.Sound(at) {
+		return
+	}
+	file, err := o.options.fileOf(d.setting.problem)
+	if err == nil {
+		_, err = os.Stat(file)
+	}
+	if err != nil {
+		o.At(at, "%v", err)
+	}
 }
 
 // openProblem resolves and opens a problem, or returns an equal one that was opened before.
@@ -240,14 +258,20 @@ func (o *opener) warn(warnings ...string) {
 	}
 }
 
-// reportAt reports a problem's error at the value of the draft that caused it.
+// reportAt reports a problem's errors at the values of the draft that caused them.
 func (o *opener) reportAt(d *draft, err error) {
-	e := d.entry
-	var keyed *problem.Error
-	if !errors.As(err, &keyed) {
-		o.At(e.grid.Path("problem"), "%v", err)
-		return
+	all := blame.All(err)
+	if len(all) == 0 {
+		o.At(d.entry.grid.Path("problem"), "%v", err)
 	}
+	for _, one := range all {
+		o.reportKey(d, one)
+	}
+}
+
+// reportKey reports an invalid value of the draft.
+func (o *opener) reportKey(d *draft, keyed *problem.Error) {
+	e := d.entry
 	root, _, _ := strings.Cut(keyed.Key, ".")
 	path := e.grid.Path(root) + strings.TrimPrefix(keyed.Key, root)
 	options := d.options()

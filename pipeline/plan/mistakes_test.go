@@ -73,6 +73,37 @@ grids:
 				`s:9:5: algorithms[1]: unknown algorithm "perceptron", did you mean "baseline/perceptron"?`,
 				`s:11:15: goal.alpha: 0.7 is outside (0, 0.5): coins reach an error of 1/2 without data`,
 				`s:16:1: limts: unknown key, did you mean "limits"?`}},
+		{"data, algorithms, goal, sizes and limits", `name: x
+problem: {class: halfspace, data: {file: /nowhere.csv, label: y}}
+algorithms: [baseline/perceptrn, {use: baseline/erm, round: 3}]
+goal: {alpha: 0.1, beta: 1.5}
+n: {from: 100, to: 16, within: 0.5}
+limits: {memory: 1 KiB}
+`, []string{
+			`s:2:35: problem.data.positive: missing; state the value of the label that means +1`,
+			`s:2:35: problem.data.scale: missing; state a public bound: scale: B on the length of a row, or scale: ` +
+				`{column: [low, high], ...} for each numeric column`,
+			`s:2:42: problem.data.file: open /nowhere.csv: no such file or directory`,
+			`s:3:14: algorithms[0]: unknown algorithm "baseline/perceptrn", did you mean "baseline/perceptron"?`,
+			`s:3:54: algorithms[1].round: unknown parameter; there is use, as, replica`,
+			`s:4:26: goal.beta: 1.5 is outside (0, 1)`,
+			`s:5:4: n: from 100 is not below to 16`,
+			`s:5:32: n.within: 0.5 is outside (1, inf)`,
+			`s:6:18: limits.memory: 1 KiB is outside 1 MiB to 2^60 bytes: write it like 512 MiB or 2 GiB`}},
+		{"keys of a distribution and of data", `name: x
+grids:
+  - problem: {class: halfspace, distribution: skew}
+    algorithms: [baseline/perceptron]
+  - problem: {class: halfspace, data: {file: /nowhere.csv, label: incom, positive: "1", features: [ag]}}
+    algorithms: [baseline/perceptron]
+goal: {alpha: 0.1, beta: 0.1, reference: 0}
+n: [100]
+`, []string{
+			`s:3:14: grids[0].problem.d: missing; state the dimension, for example 10`,
+			`s:3:14: grids[0].problem.margin: missing; state a number in (0, 1), for example 0.1`,
+			`s:5:39: grids[1].problem.data.scale: missing; state a public bound: scale: B on the length of a row, or scale: ` +
+				`{column: [low, high], ...} for each numeric column`,
+			`s:5:46: grids[1].problem.data.file: open /nowhere.csv: no such file or directory`}},
 		{"a parameter, a value that is no number, an axis of zip and a quantity of fits", spoil(sound, "kappa", "kapa",
 			"epsilon: [1, 2]", "epsilon: [1, two]", "[[d, beta]]", "[[d, bet]]", "x: epsilon", "x: epsilom"), []string{
 			`s:8:46: algorithms[0].kapa: unknown parameter, did you mean "kappa"?`,

@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,37 +34,33 @@ type contents struct {
 }
 
 // resolve checks p and fills in every default, see Problem.Resolved. It returns the whole content
-// of the problem's file. The error is an *Error; p may then be partly filled in.
+// of the problem's file. The error joins some of type *Error; p may then be partly filled in.
 func resolve(p *schemas.Problem) (read contents, err error) {
 	if err := resolveClass(p); err != nil {
 		return read, err
 	}
-	if err := noise.Resolve(&p.Noise); err != nil {
-		return read, err
-	}
-	if err := checkFits(p); err != nil {
-		return read, err
-	}
+	err = errors.Join(noise.Resolve(&p.Noise), checkFits(p))
 	if p.Data != nil {
-		read.rows, err = resolveData(p)
+		read.rows, err = resolveData(p, err)
 		return read, err
 	}
 	l := distribution.Lookup(p.Distribution)
 	if l == nil {
-		return read, resolveWithoutPoints(p)
+		return read, errors.Join(err, resolveWithoutPoints(p))
 	}
 	if concept.ShapeOf(p.Class) == concept.Column {
-		if read.matrix, err = resolveMatrix(p); err != nil {
-			return read, err
-		}
+		var unread error
+		read.matrix, unread = resolveMatrix(p)
+		err = errors.Join(err, unread)
 	}
-	if err := resolveSides(p, l); err != nil {
-		return read, err
-	}
+	err = errors.Join(err, resolveSides(p, l))
 	for _, k := range l.Keys {
-		if err := k.Resolve(p); err != nil {
-			return read, err
+		if err == nil || *k.Field(p) == 0 { // ranges depend on the other keys
+			err = errors.Join(err, k.Resolve(p))
 		}
+	}
+	if err != nil {
+		return read, err
 	}
 	if err := resolveTarget(p, l, distribution.Spec(p, read.matrix)); err != nil {
 		return read, err
@@ -231,24 +228,26 @@ func checkTest(p *schemas.Problem, exact bool) error {
 	return nil
 }
 
-// resolveData checks the keys of data, reads its file and fills in digest, format, features and d.
-func resolveData(p *schemas.Problem) (*population.Rows, error) {
+// resolveData checks the keys of data, reads its file and fills in digest, format, features and d. The result is an
+// error if there are earlier ones.
+func resolveData(p *schemas.Problem, earlier error) (*population.Rows, error) {
 	data := *p.Data
 	p.Data = &data
+	sides := resolveSides(p, nil)
+	err := errors.Join(earlier, refuseTarget(p, "the labels are those of the data"), sides)
 	if p.Test != 0 {
-		return nil, refuse("test", "%d: the error is computed exactly here, over all rows; leave it out", p.Test)
+		err = errors.Join(err, refuse("test", "%d: the error is computed exactly here, over all rows; leave it out", p.Test))
 	}
-	if err := refuseTarget(p, "the labels are those of the data"); err != nil {
+	if sides != nil { // values of the rows cannot be checked
 		return nil, err
 	}
-	if err := resolveSides(p, nil); err != nil {
+	rows, unread := population.Read(&data, distribution.Spec(p, ""))
+	switch err = errors.Join(err, unread); {
+	case unread != nil:
 		return nil, err
-	}
-	rows, err := population.Read(&data, distribution.Spec(p, ""))
-	if err != nil || !concept.ShapeOf(p.Class).HasDim() {
-		return rows, err
-	}
-	switch {
+	case err != nil:
+	case !concept.ShapeOf(p.Class).HasDim():
+		return rows, nil
 	case p.Dim != 0 && p.Dim != rows.Dim:
 		err = refuse("d", "%d, but the data has %d numbers per row; leave it out", p.Dim, rows.Dim)
 	case p.Disguise && rows.Dim > maxDisguisedDim:

@@ -160,7 +160,7 @@ func TestResolveRefuses(t *testing.T) {
 			`problem.data.file: x.txt: .txt files are not read; name it .csv`},
 		{over, func(p *schemas.Problem) { p.Data.Label = "" }, `problem.data.label: missing`},
 		{over, func(p *schemas.Problem) { p.Data.Positive = "" },
-			`problem.data.positive: missing; state the value in column "y" that means +1`},
+			`problem.data.positive: missing; state the value of the label that means +1`},
 		{over, func(p *schemas.Problem) { p.Data.Features = []string{"a", "y"} },
 			`problem.data.features: column "y" is already in problem.data.label; name it once`},
 		{over, func(p *schemas.Problem) { p.Data.Features = []string{"a", "a"} },

@@ -159,7 +159,7 @@ func (b *Block) checkSizes(r *Reporter) {
 		b.checkSearch(r, trials)
 		return
 	}
-	if b.N == nil || !b.Sound(r, "n") {
+	if b.N == nil || !r.Sound(b.Path("n", "from"), b.Path("n", "to")) {
 		return
 	}
 	if len(b.Sizes) > 0 {

@@ -1,8 +1,9 @@
-// Package blame holds the error of everything below package problem: which key of the sweep file is
-// wrong, and why. Whoever shows it to people finds the line of that key in the file.
+// Package blame holds the error of all packages below problem: a key of the sweep file, and the reason why its value
+// is invalid. Package plan adds the line of the key.
 package blame
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/shatterlab/shatter/pipeline/wording"
@@ -16,6 +17,18 @@ type Error struct {
 
 // Error joins the key and the reason.
 func (e *Error) Error() string { return e.Key + ": " + e.Reason }
+
+// All returns the errors of this package that were joined to err, in order.
+func All(err error) (all []*Error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			all = append(all, All(e)...)
+		}
+	} else if e, ok := errors.AsType[*Error](err); ok {
+		all = append(all, e)
+	}
+	return all
+}
 
 // Key returns an *Error that blames a key, with a formatted reason.
 func Key(key, format string, a ...any) error {

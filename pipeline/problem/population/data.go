@@ -77,13 +77,14 @@ func (r *Rows) Row(i int) []float64 {
 }
 
 // Read checks what d states, reads its file, and fills in digest, format and features. class is the
-// class of the problem; its Dim does not matter. The error is a *blame.Error.
+// class of the problem; its Dim does not matter. The error joins errors of package blame.
 func Read(d *schemas.Data, class concept.Spec) (*Rows, error) {
-	if err := checkData(d, class); err != nil {
+	err := checkData(d, class)
+	if formatWith(func(f *format) bool { return f.name == d.Format }) == nil {
 		return nil, err
 	}
 	t := &table{spec: d, side: concept.Side(class), single: concept.ShapeOf(class.Name) == concept.Scalar}
-	if err := t.readFile(); err != nil {
+	if err := errors.Join(err, t.readFile()); err != nil {
 		return nil, err
 	}
 	return t.finish()
@@ -92,24 +93,29 @@ func Read(d *schemas.Data, class concept.Spec) (*Rows, error) {
 // refuse blames one key below "problem".
 func refuse(key, format string, a ...any) error { return blame.Key("problem."+key, format, a...) }
 
-// because adds a hint to an error of refuse.
+// because adds a hint to errors of refuse.
 func because(err error, format string, a ...any) error {
-	var e *blame.Error
-	if errors.As(err, &e) {
-		return &blame.Error{Key: e.Key, Reason: e.Reason + "; " + fmt.Sprintf(format, a...)}
+	var hinted []error
+	for _, e := range blame.All(err) {
+		hinted = append(hinted, &blame.Error{Key: e.Key, Reason: e.Reason + "; " + fmt.Sprintf(format, a...)})
 	}
-	return err
+	if len(hinted) == 0 {
+		return err
+	}
+	return errors.Join(hinted...)
 }
 
 // checkData checks what can be checked without the file.
 func checkData(d *schemas.Data, class concept.Spec) error {
-	switch {
-	case d.File == "":
+	if d.File == "" {
 		return refuse("data.file", "missing; state the path of a .csv, .parquet, .arrow or .libsvm file")
-	case d.Label == "":
-		return refuse("data.label", "missing; state the column of the labels")
-	case d.Positive == "":
-		return refuse("data.positive", "missing; state the value in column %q that means +1", d.Label)
+	}
+	var errs []error
+	if d.Label == "" {
+		errs = append(errs, refuse("data.label", "missing; state the column of the labels"))
+	}
+	if d.Positive == "" {
+		errs = append(errs, refuse("data.positive", "missing; state the value of the label that means +1"))
 	}
 	used := map[string]string{d.Label: "data.label"}
 	for _, list := range []struct {
@@ -118,22 +124,19 @@ func checkData(d *schemas.Data, class concept.Spec) error {
 	}{{"data.features", d.Features}, {"data.categorical", d.Categorical}} {
 		for _, name := range list.names {
 			if key := used[name]; key != "" {
-				return refuse(list.key, "column %q is already in problem.%s; name it once", name, key)
+				errs = append(errs, refuse(list.key, "column %q is already in problem.%s; name it once", name, key))
 			}
 			used[name] = list.key
 		}
 	}
 	if concept.ShapeOf(class.Name) == concept.Scalar && len(d.Categorical) > 0 {
-		return refuse("data.categorical", "does not apply to %s, which take one column of integers; leave it out",
-			class.Name)
+		errs = append(errs, refuse("data.categorical", "does not apply to %s, which take one column of integers; "+
+			"leave it out", class.Name))
 	}
 	if err := resolveFormat(d); err != nil {
-		return err
+		return errors.Join(append(errs, err, checkScale(&d.Scale, class.Name))...)
 	}
-	if err := checkOptions(d, concept.ShapeOf(class.Name)); err != nil {
-		return err
-	}
-	return checkScale(&d.Scale, class.Name)
+	return errors.Join(append(errs, checkOptions(d, concept.ShapeOf(class.Name)), checkScale(&d.Scale, class.Name))...)
 }
 
 // checkOptions checks the keys that apply to some formats or classes only, and brings values into their shortest form.

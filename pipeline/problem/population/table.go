@@ -1,6 +1,7 @@
 package population
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -99,6 +100,7 @@ func (t *table) begin(columns []column) error {
 		}
 	}
 	t.roles = make([]role, len(columns))
+	var errs []error
 	for _, list := range []struct {
 		key   string
 		use   use
@@ -111,10 +113,12 @@ func (t *table) begin(columns []column) error {
 		for k, name := range list.names {
 			i, ok := numbers[name]
 			if !ok {
-				return t.noColumn(list.key, name, columns)
+				errs = append(errs, t.noColumn(list.key, name, columns))
+				continue
 			}
 			if c := columns[i]; c.kind == unreadable {
-				return refuse(list.key, "%s: column %q cannot be used: %s; convert it or leave it out", t.spec.File, name, c.why)
+				errs = append(errs,
+					refuse(list.key, "%s: column %q cannot be used: %s; convert it or leave it out", t.spec.File, name, c.why))
 			}
 			t.roles[i] = role{list.use, name, k}
 		}
@@ -124,12 +128,15 @@ func (t *table) begin(columns []column) error {
 	for k := range t.values {
 		t.values[k] = map[string]int32{}
 	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
 	return t.checkColumns()
 }
 
 // labelColumn lists the name of the column of labels, if there is one.
 func (t *table) labelColumn() []string {
-	if t.matrix {
+	if t.matrix || t.spec.Label == "" {
 		return nil
 	}
 	return []string{t.spec.Label}
