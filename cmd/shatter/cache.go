@@ -12,8 +12,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-const cacheUsage = "folder where trials of other sweeps are found and left, or off " +
-	"(default: $SHATTER_CACHE, or shatter/trials in the user's cache folder)"
+const cacheUsage = "`folder` of the cache of trials, or off (default $SHATTER_CACHE, or shatter/trials in the user's " +
+	"cache folder)"
 
 // cacheDir returns the folder of the cache of trials, and an empty one if the cache is off.
 func cacheDir(flag string) string {
@@ -36,10 +36,11 @@ func cacheCommand() *cobra.Command {
 	var empty bool
 	c := &cobra.Command{
 		Use: "cache", Short: "Show the size of the cache of trials, or empty it", Args: cobra.NoArgs,
-		Long: `A trial is a function of the seed, its cell, n, its repetition, and the plugin file or the version of the
-built-in algorithm, so a sweep can reuse trials of another one. Runs store their ok outcomes in the
-cache, and take from it outcomes that their ledger lacks: of the same seed and cell, made by the same code
-under the same float profile. Each run keeps it below 2 GiB: it removes the least recently used cells.`,
+		Long: `A trial is a function of the seed, its cell, n, its repetition, and the plugin file or the version
+of the built-in algorithm, so a sweep can reuse trials of another one. Runs store their ok outcomes
+in the cache, and take from it outcomes that their ledger lacks: of the same seed and cell, made by
+the same code under the same float profile. Each run keeps it below 2 GiB: it removes the least
+recently used cells.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			trials := &cache.Cache{Dir: cacheDir(folder)}
 			if trials.Dir == "" {
@@ -64,6 +65,6 @@ under the same float profile. Each run keeps it below 2 GiB: it removes the leas
 		},
 	}
 	c.Flags().StringVar(&folder, "cache", "", cacheUsage)
-	c.Flags().BoolVar(&empty, "empty", false, "remove all trials from the cache first")
+	c.Flags().BoolVar(&empty, "empty", false, "removal of all trials from the cache")
 	return c
 }

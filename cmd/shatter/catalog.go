@@ -74,8 +74,8 @@ func attachmentOf(ctx context.Context) attachment {
 // attachable gives a command that starts plugins the flag --attach.
 func attachable(c *cobra.Command) *cobra.Command {
 	flag := ""
-	c.Flags().StringVar(&flag, "attach", "", "socket, or FILE=SOCKET, printed by a plugin that was started in a debugger "+
-		"with SHATTER_ATTACH=1; replaces the plugin file, without limits, sandbox and cache")
+	c.Flags().StringVar(&flag, "attach", "", "`SOCKET`, or FILE=SOCKET, of a plugin in a debugger, started with "+
+		"SHATTER_ATTACH=1; it runs without limits, sandbox and cache")
 	before(c, func() (err error) {
 		if flag == "" {
 			return nil
@@ -148,19 +148,16 @@ func sandboxOf(ctx context.Context) sandbox.Policy {
 	return p
 }
 
-// needsLayers describes the needs of sandbox.Require in the usage of flags.
-var needsLayers = "require (an error without " + wording.And(sandbox.Required()) + ")"
-
 // confined gives a command that starts plugins the flags of the sandbox.
 func confined(c *cobra.Command) *cobra.Command {
 	mode, read, names := string(sandbox.Prefer), []string(nil), []string(nil)
 	flags := c.Flags()
-	flags.StringVar(&mode, "sandbox", mode,
-		"layers around plugins: prefer (those that this machine has), "+needsLayers+", or off")
+	flags.StringVar(&mode, "sandbox", mode, "`layers` around plugins: prefer (those that this machine has), require ("+
+		wording.And(sandbox.Required())+"), or off")
 	flags.StringArrayVar(&read, "sandbox-read", nil,
-		"file or folder that plugins may read, in addition to themselves and the system's libraries (repeatable)")
+		"`path` that plugins may read, in addition to themselves and the system's libraries (repeatable)")
 	flags.StringArrayVar(&names, "plugin-env", nil,
-		"variable of the environment that plugins get too; its value is part of their identity (repeatable)")
+		"environment `variable` that plugins receive; its value is part of their identity (repeatable)")
 	before(c, func() error {
 		policy, err := sandboxPolicy(mode, read, names)
 		if err != nil {

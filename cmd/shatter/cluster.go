@@ -22,17 +22,18 @@ const clusterVariable = "SHATTER_CLUSTER"
 func clusterCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cluster",
-		Short: "Set up a secure cluster, and issue credentials for it",
-		Long: `Set up NATS servers that encrypt and grant each role only the rights that it needs, and issue credentials:
-files with the name and role of their holder, which may expire. The folder of a cluster holds all keys: keep
-it where neither workers nor submitters can read it.
+		Short: "Set up a secure cluster and issue its credentials",
+		Long: `Set up NATS servers that encrypt and grant each role only the rights that it needs, and issue
+credentials: files with the name and role of their holder, which may expire. The folder of a cluster
+holds all keys: keep it where neither workers nor submitters can read it.
 
-A worker's credentials let it lease jobs, fetch files, and publish results and heartbeats under its own name. A
-submitter's allow submitting sweeps, and seeing and controlling all sweeps of the team. A coordinator's, which
-shatter run --server requires as well, allow everything except running the servers.
+A worker's credentials let it lease jobs, fetch files, and publish results and heartbeats under its
+own name. A submitter's allow submitting sweeps, and seeing and controlling all sweeps of the team.
+A coordinator's, which shatter run --server requires as well, allow everything except running the
+servers.
 
-A cluster can serve several teams, which see nothing of each other: each has an account of its own on the servers.
-shatter cluster coordinator NAME --team TEAM adds one.`,
+A cluster can serve several teams, which see nothing of each other: each has an account of its own
+on the servers. shatter cluster coordinator NAME --team TEAM adds one.`,
 	}
 	c.AddCommand(clusterInitCommand(), clusterIssueCommand(queue.Worker), clusterIssueCommand(queue.Submitter),
 		clusterIssueCommand(queue.Coordinator), clusterRenewCommand(), clusterRevokeCommand())
@@ -43,7 +44,7 @@ func clusterInitCommand() *cobra.Command {
 	var o authority.Options
 	c := &cobra.Command{
 		Use:   "init DIR",
-		Short: "Write configurations of servers, and the first credentials",
+		Short: "Write server configurations and the first credentials",
 		Long: `Make the folder DIR with all that a secure cluster needs: a folder for each server, with its
 configuration, certificate and key; ca.pem, which every client needs; coordinator.creds and
 submitter.creds; and all keys. shatter cluster worker NAME then issues credentials for each worker.
@@ -64,10 +65,10 @@ The certificates are signed by an authority of the cluster's own and are good fo
 	}
 	flags := c.Flags()
 	flags.StringArrayVar(&o.Hosts, "host", nil,
-		"name or address of a server, as others reach it (again for more: one, or at least three; default localhost)")
-	flags.StringVar(&o.TLS.Cert, "tls-cert", "", "certificate of all servers, in PEM")
-	flags.StringVar(&o.TLS.Key, "tls-key", "", "key of --tls-cert")
-	flags.StringVar(&o.TLS.CA, "tls-ca", "", "authority that has signed --tls-cert")
+		"`name` or address of a server as clients reach it (one, or at least three; repeatable; default localhost)")
+	flags.StringVar(&o.TLS.Cert, "tls-cert", "", "`file` with the certificate of all servers, in PEM (default a certificate of the cluster's own authority)")
+	flags.StringVar(&o.TLS.Key, "tls-key", "", "`file` with the key of --tls-cert")
+	flags.StringVar(&o.TLS.CA, "tls-ca", "", "`file` with the authority that signed --tls-cert")
 	addExpires(flags, &o.Expires)
 	return c
 }
@@ -102,7 +103,7 @@ func changing(
 	c *cobra.Command, change func(c *cobra.Command, cluster *authority.Cluster, args []string) error,
 ) *cobra.Command {
 	dir := ""
-	c.Flags().StringVar(&dir, "dir", "", "folder of the cluster (default $"+clusterVariable+", or this one)")
+	c.Flags().StringVar(&dir, "dir", "", "`folder` of the cluster (default $"+clusterVariable+", or the working directory)")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		cluster, err := authority.Open(c.Context(), cmp.Or(dir, os.Getenv(clusterVariable), "."))
 		if err != nil {
@@ -116,8 +117,7 @@ func changing(
 
 // addExpires adds --expires.
 func addExpires(flags *pflag.FlagSet, good *time.Duration) {
-	addAge(flags, good, "expires", "time for which the credentials are good (12h, 90d); they are renewed without a "+
-		"restart (default: for ever)")
+	addAge(flags, good, "expires", "validity `period` of the credentials, like 12h or 90d (default unlimited)")
 }
 
 func clusterIssueCommand(role queue.Role) *cobra.Command {
@@ -140,11 +140,11 @@ func clusterIssueCommand(role queue.Role) *cobra.Command {
 		return err
 	})
 	if role == queue.Worker {
-		c.Short = "Issue credentials for a worker: one file for each process"
+		c.Short = "Issue credentials for a worker, one file per process"
 	}
-	usage := "team of the holder"
+	usage := "`name` of the holder's team"
 	if role == queue.Coordinator {
-		usage += "; a new one gets an account of its own on the servers"
+		usage += "; a new team gets its own account on the servers"
 	}
 	c.Flags().StringVar(&team, "team", authority.FirstTeam, usage)
 	addExpires(c.Flags(), &expires)
@@ -155,7 +155,7 @@ func clusterRenewCommand() *cobra.Command {
 	var expires time.Duration
 	c := changing(&cobra.Command{
 		Use:   "renew NAME...",
-		Short: "Issue new credentials to names that have some",
+		Short: "Renew the credentials of the given names",
 		Long: `Issue new credentials to the given names, with the same rights. Copy them over the old file: running
 processes read it again at each connection, so they need no restart when the old ones expire.`,
 		Args: cobra.MinimumNArgs(1),
@@ -177,7 +177,7 @@ processes read it again at each connection, so they need no restart when the old
 
 func clusterRevokeCommand() *cobra.Command {
 	return changing(&cobra.Command{
-		Use: "revoke NAME", Short: "Make all credentials of a name useless", Args: cobra.ExactArgs(1),
+		Use: "revoke NAME", Short: "Revoke all credentials of a name", Args: cobra.ExactArgs(1),
 	}, func(c *cobra.Command, cluster *authority.Cluster, args []string) error {
 		err := cluster.Revoke(args[0])
 		if err == nil {

@@ -23,18 +23,14 @@ func compareCommand() *cobra.Command {
 		Long: `Compare the results in two folders, cell by cell, or cells of one result with each other.
 
 Cells are the same if their keys are: seed, n and trials may differ. With --by COLUMN, as often as
-needed, cells are compared that agree in all columns but these (parameters go with the algorithm); --by
-COLUMN=X,Y has X on the side of A and Y on that of B:
+needed, cells are compared that agree in all columns but these (parameters go with the algorithm);
+--by COLUMN=X,Y has X on the side of A and Y on that of B:
 
-  shatter compare shatter-out/monday shatter-out/tuesday
-  shatter compare shatter-out/twins --by replica
-  shatter compare shatter-out/quickstart --by algorithm=expmech/em,expmech/pf
-
-Two cells differ if their brackets have no n in common (in task online: if the intervals of their regret
-have no value in common). They are "not told apart" if the brackets overlap, which does not prove them
-equal, and "unknown" if one of them is not decided. ratio_low and ratio_high bound n* of A divided by
-n* of B. All verdicts hold together with the stated confidence. For smaller differences, let both sweeps
-search with a smaller "within".
+Two cells differ if their brackets have no n in common (in task online: if the intervals of their
+regret have no value in common). They are "not told apart" if the brackets overlap, which does not
+prove them equal, and "unknown" if one of them is not decided. ratio_low and ratio_high bound n* of
+A divided by n* of B. All verdicts hold together with the stated confidence. For smaller
+differences, let both sweeps search with a smaller "within".
 
 Exit codes: 0 nothing differs; 1 something does; 2 no cell in common, or no results.`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -63,7 +59,7 @@ Exit codes: 0 nothing differs; 1 something does; 2 no cell in common, or no resu
 		},
 	}
 	addOutput(c, &format, compareFormats, "")
-	c.Flags().StringArrayVar(&columns, "by", nil, "COLUMN in which the cells of a pair may differ, or COLUMN=X,Y")
+	c.Flags().StringArrayVar(&columns, "by", nil, "`COLUMN` in which the cells of a pair may differ, or COLUMN=X,Y (repeatable)")
 	return c
 }
 

@@ -28,25 +28,26 @@ func coordinatorCommand() *cobra.Command {
 	var f coordinatorFlags
 	c := &cobra.Command{
 		Use:   "coordinator --server URL --dir DIR",
-		Short: "Run the sweeps that are submitted to a server",
-		Long: `Lead all sweeps that were submitted to a NATS server, until interrupted. Trials and plugins run on the
-workers of the server, not in the coordinator. Each sweep has its output folder under --dir.
+		Short: "Lead the sweeps that are submitted to a server",
+		Long: `Lead all sweeps that were submitted to a NATS server, until interrupted. Trials and plugins run on
+the workers of the server, not in the coordinator. Each sweep has its output folder under --dir.
 
-Several coordinators may serve on several machines: one of them leads each sweep. Results stay on the
-server until their sweep has ended. If its leader does not renew its lease for --lease, another one reads
-all results and continues, in a folder of its own. No disk is shared, and nothing has to be moved.
+Several coordinators may serve on several machines: one of them leads each sweep. Results stay on
+the server until their sweep has ended. If its leader does not renew its lease for --lease, another
+one reads all results and continues, in a folder of its own. No disk is shared, and nothing has to
+be moved.
 
-Data, plugins and results that no sweep on the server names any more are removed from it after a day. Sweeps
-stay until shatter delete removes them, or for --keep after they have ended. The folders under
---dir are never removed.`,
+Data, plugins and results that no sweep on the server names any more are removed from it after a
+day. Sweeps stay until shatter delete removes them, or for --keep after they have ended. The folders
+under --dir are never removed.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}
 	flags := c.Flags()
 	f.register(flags)
-	flags.StringVar(&f.Dir, "dir", "", "folder for the sweeps' output folders")
-	addAge(flags, &f.Keep, "keep", "delete sweeps so long after they have ended, like 30d or 12h (default: never)")
-	flags.DurationVar(&f.Lease, "lease", 10*time.Second, "time after which others take over from a silent coordinator")
+	flags.StringVar(&f.Dir, "dir", "", "`folder` for the sweeps' output folders (required)")
+	addAge(flags, &f.Keep, "keep", "`age` at which ended sweeps are deleted, like 30d or 12h (default never)")
+	flags.DurationVar(&f.Lease, "lease", 10*time.Second, "`time` without a renewal after which another coordinator takes over")
 	return c
 }
 

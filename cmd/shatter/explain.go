@@ -30,16 +30,17 @@ func explainCommand() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "explain [WORD]",
-		Short: "Explain a key or a name of sweep files and results",
-		Long: `Explain the content of sweep files. Without a word it lists all keys and the kinds of names. A word is a key
-(noise, problem.noise), a name (uniform, greedy, expmech/em, rounds, n_star), a kind of names (distributions), or a file
-(.csv, .parquet, .arrow) of a class with a row for each hypothesis, a column for each point, and cells 0 and 1.
+		Short: "Explain a key, name, column, status or term",
+		Long: `Explain the content of sweep files. Without a word it lists all keys and the kinds of names. A word
+is a key (noise, problem.noise), a name (uniform, greedy, expmech/em, rounds, n_star), a kind of
+names (distributions), or a file (.csv, .parquet, .arrow) of a class with a row for each hypothesis,
+a column for each point, and cells 0 and 1.
 
-With --domain and --d it also shows the size of a class, its Vapnik-Chervonenkis, Littlestone and representation
-dimensions and its separator. A dimension that is neither proved nor found within a few seconds is given between two
-bounds. The representation dimension is the cost of learning with pure differential privacy. The separator is the
-default of follow-the-perturbed-leader: on its m points any two hypotheses differ at h or more; rho is their least
-distance there.`,
+With --domain and --d it also shows the size of a class, its Vapnik-Chervonenkis, Littlestone and
+representation dimensions and its separator. A dimension that is neither proved nor found within a
+few seconds is given between two bounds. The representation dimension is the cost of learning with
+pure differential privacy. The separator is the default of follow-the-perturbed-leader: on its m
+points any two hypotheses differ at h or more; rho is their least distance there.`,
 		Example: `  shatter explain problem.noise
   shatter explain expmech/em
   shatter explain parities --d 8`,
@@ -83,7 +84,7 @@ distance there.`,
 			return err
 		},
 	}
-	c.Flags().StringArrayVar(&files, "plugin", nil, "plugin file of others (again for more)")
+	c.Flags().StringArrayVar(&files, "plugin", nil, "plugin `FILE` whose names are explained too (repeatable)")
 	class.register(c)
 	addOutput(c, &format, listFormats, "")
 	return c
@@ -285,7 +286,7 @@ func schemaCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "schema [sweep|result]",
-		Short: "Print the schema of sweep files, or columns of results",
+		Short: "Print the schema of sweep files or columns of results",
 		Long: `Print the JSON Schema of sweep files, with which an editor completes and checks them:
 
   shatter schema > sweep.schema.json
@@ -294,7 +295,8 @@ and, as the first line of a sweep file in the same folder,
 
   # yaml-language-server: $schema=sweep.schema.json
 
-schema result prints the columns of the result files; shatter query DIR --schema those of one result.`,
+schema result prints the columns of the result files; shatter query DIR --schema those of one
+result.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			out := c.OutOrStdout()

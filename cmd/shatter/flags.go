@@ -42,7 +42,7 @@ func (f textFlag[T]) Set(text string) error {
 
 // addBudget adds --budget: a number of trials (50000, 5e4) or a time (2h, 1h30m).
 func addBudget(flags *pflag.FlagSet, b *coordinator.Budget, usage string) {
-	flags.Var(textFlag[coordinator.Budget]{b, "N or TIME", parseBudget, func(b coordinator.Budget) string {
+	flags.Var(textFlag[coordinator.Budget]{b, "limit", parseBudget, func(b coordinator.Budget) string {
 		switch {
 		case b.Trials > 0:
 			return strconv.FormatInt(b.Trials, 10)
@@ -71,8 +71,8 @@ const defaultRecheck = 0.01
 func addRecheck(flags *pflag.FlagSet, share *float64) {
 	*share = defaultRecheck
 	text := func(share float64) string { return fmt.Sprintf("%v%%", 100*share) }
-	flags.Var(textFlag[float64]{share, "SHARE", parseShare, text}, "recheck",
-		"share of each cell's trials to recheck, with a minimum per cell; 0: none")
+	flags.Var(textFlag[float64]{share, "share", parseShare, text}, "recheck",
+		"share of each cell's trials to recheck, with a minimum per cell, or all; 0 for none")
 }
 
 // parseShare reads 1%, all or 0.
@@ -159,7 +159,7 @@ func before(c *cobra.Command, check func() error) {
 
 // addOutput adds the flag -o with its formats, of which the first is the default.
 func addOutput(c *cobra.Command, format *string, formats []string, further string) {
-	c.Flags().StringVarP(format, "output", "o", formats[0], "format: "+strings.Join(formats, ", ")+further)
+	c.Flags().StringVarP(format, "output", "o", formats[0], "output `format`: "+strings.Join(formats, ", ")+further)
 	before(c, func() error {
 		f, _ := render.Find(*format)
 		switch {
@@ -194,7 +194,7 @@ func addWorkers(c *cobra.Command, workers *int, usage string) {
 
 // addWidth adds --width.
 func addWidth(c *cobra.Command, width *int, format *string) {
-	c.Flags().IntVar(width, "width", 0, "characters of a line, for -o table (default: what the terminal has)")
+	c.Flags().IntVar(width, "width", 0, "`characters` per line, for -o table (default the width of the terminal)")
 	before(c, func() error {
 		if *width < 0 || *width > 0 && *format != "table" {
 			return wrong("--width %d: a number of characters, for -o table only", *width)
@@ -208,7 +208,7 @@ type whereFlag struct{ texts []string }
 
 func (f *whereFlag) add(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.texts, "where", nil,
-		"keep the rows with this value in a column: key=value, or key=value,value; several times: all of them hold")
+		"`condition` on rows: COLUMN=VALUE or COLUMN=VALUE,VALUE (repeatable; all hold)")
 }
 
 // conditions returns the conditions of the flag.
@@ -252,5 +252,5 @@ func (f *whereFlag) load(from, dir string) (*report.Sweep, error) {
 // addBase adds the flag --base.
 func addBase(c *cobra.Command, base *string) {
 	c.Flags().StringVar(base, "base", "",
-		"folder where relative paths of the sweep file start (default: where it was run)")
+		"`folder` of relative paths in the sweep file (default the folder where it was run)")
 }

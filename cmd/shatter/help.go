@@ -12,31 +12,37 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// addGroup adds commands to root and lists them below a title in its help.
-func addGroup(root *cobra.Command, id, title string, commands ...*cobra.Command) {
-	root.AddGroup(&cobra.Group{ID: id, Title: title + ":"})
+// addGroup adds commands to root and lists them below the group's name in its help.
+func addGroup(root *cobra.Command, name string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: name, Title: name + ":"})
 	for _, c := range commands {
-		c.GroupID = id
+		c.GroupID = name
 	}
 	root.AddCommand(commands...)
 }
 
 // examples holds command lines for the help of each command, by its path without "shatter".
 var examples = map[string]string{
-	"init":              "shatter init quick mine.yaml",
-	"schema":            "shatter schema result",
-	"check":             "shatter check mine.yaml",
-	"plan":              "shatter plan mine.yaml",
-	"run":               "shatter run mine.yaml --out out\nshatter run mine.yaml --out out --budget 2h",
-	"trial":             "shatter trial out 0123456789/100/7",
-	"verify":            "shatter verify out --sample 1%",
-	"cache":             "shatter cache",
-	"table":             "shatter table out --where epsilon=1 -o csv",
-	"plot":              "shatter plot out --what error",
-	"report":            "shatter report out",
-	"query":             "shatter query out 'select algorithm, n_star from cells'",
-	"serve":             "shatter serve out",
-	"compare":           "shatter compare out other\nshatter compare out --by algorithm",
+	"init":   "shatter init quick mine.yaml",
+	"schema": "shatter schema result",
+	"check":  "shatter check mine.yaml",
+	"plan":   "shatter plan mine.yaml",
+	"run":    "shatter run mine.yaml --out out\nshatter run mine.yaml --out out --budget 2h",
+	"trial":  "shatter trial out 0123456789/100/7",
+	"verify": "shatter verify out --sample 1%",
+	"cache":  "shatter cache",
+	"table":  "shatter table out --where epsilon=0.5 --sort algorithm,-n_star\nshatter table out --columns algorithm,epsilon,n_star,m_training_error -o tex",
+	"plot": "shatter plot out --what error                            # mean error against n\n" +
+		"shatter plot out --x noise_rate --where epsilon=1,2      # n* against the noise rate\n" +
+		"shatter plot out --what curve --group epsilon            # success rates, a color per epsilon\n" +
+		"shatter plot out --what m_training_error --scale linear  # a metric of a plugin",
+	"report": "shatter report out",
+	"query": "shatter query out 'select epsilon, n_star, ratio_high from cells order by epsilon'\n" +
+		"shatter query out 'select n, epsilon, avg(error) from trials group by all order by all'\n" +
+		"shatter query out -o csv 'select n_star, t.* from trials t join cells using (cell)' > all.csv",
+	"serve": "shatter serve out",
+	"compare": "shatter compare out other\nshatter compare out --by replica\n" +
+		"shatter compare out --by algorithm=expmech/em,expmech/pf",
 	"submit":            "shatter submit mine.yaml --server nats://host:4222",
 	"sweeps":            "shatter sweeps --server nats://host:4222",
 	"status":            "shatter status 0123",

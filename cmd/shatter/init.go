@@ -29,9 +29,10 @@ var dataFiles = []string{"templates/hypotheses.csv", "examples/breast_cancer.csv
 func initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [TEMPLATE] [FILE]",
-		Short: "Write a commented sweep file, or list the templates",
-		Long: `Write a commented sweep file for a usual question, with the data file that it needs. The default name is
-TEMPLATE.yaml; existing files are not overwritten. Without a template, list all with their questions.`,
+		Short: "Write a commented sweep file or list the templates",
+		Long: `Write a commented sweep file for a usual question, with the data file that it needs. The default
+name is TEMPLATE.yaml; existing files are not overwritten. Without a template, list all with their
+questions.`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch len(args) {

@@ -105,14 +105,20 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "shatter",
 		Short: "Measure how much data (private) learning really needs",
-		Long: `Shatter runs large grids of trials of learning algorithms and turns them into sample-complexity tables:
-the measured number of examples with a confidence bracket, next to the theory's.
+		Long: `Shatter runs large grids of trials of learning algorithms and turns them into sample-complexity
+tables: the measured number of examples with a confidence bracket, next to the theory's.
 
-stdout is data, stderr is everything else. Exit codes: 0 done; 1 failed or undecided cells, a difference
-found by compare, or an error of this machine; 2 usage or invalid file; 3 two different outcomes of one
-trial, or a result that does not verify; 4 no connection; 5 the sweep file or the code changed since the
-sweep began; 6 the result refutes a bound, proved or declared; 130 interrupted; 141 the reader of stdout
-has closed it.`,
+Data goes to stdout, everything else to stderr. Exit codes:
+
+  0    done
+  1    failed or undecided cells, a difference found by compare, or an error of this machine
+  2    wrong usage or an invalid file
+  3    two different outcomes of one trial, or a result that does not verify
+  4    no connection to the server
+  5    a change of the sweep file or the code since the sweep began
+  6    a result that refutes a proved or declared bound
+  130  interrupted
+  141  the reader of stdout closed it`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version(),
@@ -122,20 +128,21 @@ has closed it.`,
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(wrongFlag)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	addGroup(root, "write", "Write a sweep",
+	addGroup(root, "Design",
 		initCommand(), explainCommand(), schemaCommand(), confined(checkCommand()), confined(planCommand()))
-	addGroup(root, "run", "Run it",
+	addGroup(root, "Run",
 		confined(attachable(runCommand())), confined(verifyCommand()), confined(attachable(trialCommand())),
 		cacheCommand())
-	addGroup(root, "results", "Look at results",
+	addGroup(root, "Results",
 		tableCommand(), plotCommand(), reportCommand(), queryCommand(), serveCommand(), compareCommand())
-	addGroup(root, "cluster", "Use a cluster",
+	addGroup(root, "Plugins", pluginCommand())
+	addGroup(root, "Cluster",
 		confined(submitCommand()), sweepsCommand(), statusCommand(), watchCommand(), logsCommand(), pauseCommand(),
 		resumeCommand(), cancelCommand(), resultsCommand(), deleteCommand(), confined(workerCommand()),
 		workersCommand(),
 		coordinatorCommand(), clusterCommand())
-	addGroup(root, "plugins", "Plugins and the program", pluginCommand(), doctorCommand(), versionCommand())
-	root.SetHelpCommandGroupID("plugins")
+	root.AddCommand(doctorCommand(), versionCommand())
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages |", ".FlagUsagesWrapped 100 |"))
 	addExamples(root)
 	blameArguments(root)
 	return root
@@ -159,9 +166,9 @@ func version() string {
 
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version, the Go release and the float profile", Args: cobra.NoArgs,
-		Long: `Print the version, the Go release and the float profile; and a SHA-256 of the names and versions of the
-built-in algorithms, on which two builds agree that give the same outcomes.`,
+		Use: "version", Short: "Print the version and the float profile", Args: cobra.NoArgs,
+		Long: `Print the version, the Go release and the float profile; and a SHA-256 of the names and versions of
+the built-in algorithms, on which two builds agree that give the same outcomes.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			digests, err := builtInDigests()
 			if err != nil {
@@ -184,7 +191,7 @@ type profiler struct {
 // register adds the profiler's flag to root and all commands below it.
 func (p *profiler) register(root *cobra.Command) {
 	flags := root.PersistentFlags()
-	flags.StringVar(&p.path, "cpuprofile", "", "file for a profile of CPU time, for go tool pprof")
+	flags.StringVar(&p.path, "cpuprofile", "", "`file` for a profile of CPU time, for go tool pprof")
 	if err := flags.MarkHidden("cpuprofile"); err != nil {
 		panic(err)
 	}

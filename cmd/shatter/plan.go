@@ -30,7 +30,7 @@ type planFlags struct {
 
 func checkCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "check FILE", Short: "Check a sweep file, and explain it in words",
+		Use: "check FILE", Short: "Check a sweep file and describe its plan",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := load(c.Context(), args[0])
@@ -51,16 +51,17 @@ func planCommand() *cobra.Command {
 		Use:   "plan FILE",
 		Short: "Predict the trials and time of a sweep",
 		Long: `Run a pilot for each algorithm and problem of the sweep in FILE (16 trials at two sample sizes) and
-predict, within about a factor of two: trials, time on --workers workers like those of this machine, and the most
-expensive cells. Seconds per trial are taken to be a line in n. A search is taken to read about 1,000 trials.
+predict, within about a factor of two: trials, time on --workers workers like those of this machine,
+and the most expensive cells. Seconds per trial are taken to be a line in n. A search is taken to
+read about 1,000 trials.
 
 The outcomes of the pilot are not kept. --dry runs nothing and only counts.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
 	flags := c.Flags()
-	addWorkers(c, &f.workers, "plugin processes that will work at the same time, anywhere")
-	flags.BoolVar(&f.dry, "dry", false, "only count cells and trials, at once")
+	addWorkers(c, &f.workers, "`number` of plugin processes that will work in parallel, on all machines")
+	flags.BoolVar(&f.dry, "dry", false, "counts of cells and trials only, without a pilot")
 	f.progress.register(flags)
 	return c
 }

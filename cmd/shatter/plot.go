@@ -30,31 +30,25 @@ type plotFlags struct {
 func plotCommand() *cobra.Command {
 	var f plotFlags
 	c := &cobra.Command{
-		Use: "plot DIR", Short: "Draw the figures of a sweep for papers", Args: cobra.ExactArgs(1),
-		Long: `Draw the figures of report.html as files for papers, and print their paths: SVG and PDF, a column wide,
-or PNG with 300 dots per inch. The same result gives the same bytes.
+		Use: "plot DIR", Short: "Draw the figures of a result for papers", Args: cobra.ExactArgs(1),
+		Long: `Draw the figures of report.html as files for papers, and print their paths: SVG and PDF, a column
+wide, or PNG with 300 dots per inch. The same result gives the same bytes.
 
-Where there are more settings than a figure can show, it shows one of them, and its caption and a line on
-stderr say which. --where, --x and --group choose instead:
-
-  shatter plot DIR --what error                            learning curves: the mean error against n
-  shatter plot DIR --x noise_rate --where epsilon=1,2      n* against the noise rate, at two epsilons
-  shatter plot DIR --what curve --group epsilon            success rates, a color for each epsilon
-  shatter plot DIR --what m_training_error --scale linear  a metric that a plugin reports`,
+If there are more settings than a figure can show, it shows one of them. Its caption and a line on
+stderr name it. --where, --x and --group choose instead.`,
 		RunE: func(c *cobra.Command, args []string) error { return f.plot(c, args[0]) },
 	}
-	c.Flags().StringVar(&f.out, "out", "", "folder for the figures (default DIR/figures)")
-	c.Flags().StringSliceVar(&f.formats, "format", []string{"svg", "pdf"}, "formats: "+strings.Join(plotFormats, ", "))
+	c.Flags().StringVar(&f.out, "out", "", "`folder` for the figures (default DIR/figures)")
+	c.Flags().StringSliceVar(&f.formats, "format", []string{"svg", "pdf"}, "`formats` of the files: "+strings.Join(plotFormats, ", "))
 	f.where.add(c)
-	c.Flags().StringVar(&f.choice.X, "x", "", "the parameter along x (default each that varies; n with curve and error)")
+	c.Flags().StringVar(&f.choice.X, "x", "", "`parameter` along the x axis (default each one that varies; n with curve and error)")
 	c.Flags().StringSliceVar(&f.choice.Group, "group", nil,
-		"keys with a line for each value; the others are fixed (default all keys, up to 12 lines)")
+		"`keys` with a line for each value; the others are fixed (default all keys, up to 12 lines)")
 	c.Flags().StringVar(&f.choice.Scale, "scale", "",
-		"the axes, as in fits: linear, log (of x), semilog (of y), log-log (default log-log; log with curve and error)")
-	c.Flags().StringSliceVar(&f.choice.What, "what", nil, "which: n (n* against parameters), curve (success rates), "+
-		"error (mean error against n), regret (regret and mistakes), find (another number "+
-		"against n), or a metric (default all but metrics)")
-	c.Flags().Float64Var(&f.width, "width", 3.25, "width in inches")
+		"`scale` of the axes: linear, log (of x), semilog (of y) or log-log (default log-log; log with curve and error)")
+	c.Flags().StringSliceVar(&f.choice.What, "what", nil, "`figures`: n (n* against parameters), curve (success rates), "+
+		"error (mean error), regret, find (another number against n), or a metric (default all but metrics)")
+	c.Flags().Float64Var(&f.width, "width", 3.25, "width of a figure in `inches`")
 	return c
 }
 
@@ -137,10 +131,10 @@ func reportCommand() *cobra.Command {
 	var where whereFlag
 	var out string
 	c := &cobra.Command{
-		Use: "report DIR", Short: "Write report.html of a sweep again", Args: cobra.ExactArgs(1),
-		Long: `Write DIR/report.html again and print its path: one page with the table, its figures, undecided cells and
-the facts about the run. The file needs no network. shatter run writes it at its end. With --where the page
-has only the chosen rows; --out is its path.`,
+		Use: "report DIR", Short: "Write the page report.html of a result again", Args: cobra.ExactArgs(1),
+		Long: `Write DIR/report.html again and print its path: one page with the table, its figures, undecided
+cells and the facts about the run. The file needs no network. shatter run writes it at its end. With
+--where the page has only the chosen rows; --out is its path.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(where.texts) > 0 && out == "" {
 				return wrong("--where %s: name the file of this page with --out FILE, so that "+
@@ -169,7 +163,7 @@ has only the chosen rows; --out is its path.`,
 		},
 	}
 	where.add(c)
-	c.Flags().StringVar(&out, "out", "", "file of the page (default DIR/report.html)")
+	c.Flags().StringVar(&out, "out", "", "`file` of the page (default DIR/report.html)")
 	return c
 }
 

@@ -55,11 +55,11 @@ var builtInDigests = sync.OnceValues(func() (map[string]string, error) {
 })
 
 func pluginCommand() *cobra.Command {
-	c := &cobra.Command{Use: "plugin", Short: "Look at algorithms, and test plugins"}
+	c := &cobra.Command{Use: "plugin", Short: "Describe algorithms; write, build and test plugins"}
 	c.AddCommand(confined(pluginListCommand()), confined(pluginDescribeCommand()),
 		confined(attachable(pluginTestCommand())), pluginNewCommand(), pluginBuildCommand(),
 		pluginBridgeCommand(), &cobra.Command{
-			Use: "serve", Short: "Serve the built-in algorithms (Shatter starts this itself)", Args: cobra.NoArgs,
+			Use: "serve", Short: "Serve the built-in algorithms (started by Shatter)", Args: cobra.NoArgs,
 			Run: func(*cobra.Command, []string) { algo.Serve(builtins()...) },
 		})
 	return c
@@ -107,7 +107,7 @@ func spoken(says *pluginv1.DescribeResponse) int {
 func pluginListCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
-		Use: "list [FILE...]", Short: "List the built-in algorithms, and those of plugin files",
+		Use: "list [FILE...]", Short: "List the algorithms of Shatter and of plugin files",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			list, err := described(c, args)

@@ -31,9 +31,9 @@ func pluginDescribeCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		Long: `Show an algorithm's tasks, classes, parameters, metrics, bounds and SDK.
 
-Classes and bounds are the algorithm's answers to the acceptance suite's example of each class, with clean
-labels and the default parameters. The answers may differ for other parameters, dimensions or noise:
-shatter check FILE asks about a sweep.`,
+Classes and bounds are the algorithm's answers to the acceptance suite's example of each class, with
+clean labels and the default parameters. The answers may differ for other parameters, dimensions or
+noise: shatter check FILE asks about a sweep.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			all, _, err := catalogOf(c.Context(), files)
 			if err != nil {
@@ -64,8 +64,8 @@ shatter check FILE asks about a sweep.`,
 		},
 	}
 	addOutput(c, &format, listFormats, "")
-	c.Flags().StringArrayVar(&files, "plugin", nil, "plugin file of others (again for more)")
-	c.Flags().BoolVar(&reasons, "reasons", false, "say why classes are refused (-o json always does)")
+	c.Flags().StringArrayVar(&files, "plugin", nil, "plugin `FILE` with further algorithms (repeatable)")
+	c.Flags().BoolVar(&reasons, "reasons", false, "reasons why classes are refused (always in -o json)")
 	return c
 }
 

@@ -58,7 +58,7 @@ func pluginNewCommand() *cobra.Command {
 	var p newPlugin
 	c := &cobra.Command{
 		Use:   "new NAME",
-		Short: "Write a new plugin, with tests and a sweep, into folder NAME",
+		Short: "Write a new plugin with tests and a sweep",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			p.Name = args[0]
@@ -77,8 +77,8 @@ func pluginNewCommand() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&p.Lang, "lang", "go", "language: "+strings.Join(pluginLanguages, ", "))
-	c.Flags().StringVar(&p.Task, "task", string(algo.Learn), "task: "+strings.Join(pluginTasks, ", "))
+	c.Flags().StringVar(&p.Lang, "lang", "go", "`language`: "+strings.Join(pluginLanguages, ", "))
+	c.Flags().StringVar(&p.Task, "task", string(algo.Learn), "`task`: "+strings.Join(pluginTasks, ", "))
 	return c
 }
 
@@ -239,11 +239,11 @@ func pluginBuildCommand() *cobra.Command {
 	var include []string
 	c := &cobra.Command{
 		Use:   "build FILE.py [FILE.py...]",
-		Short: "Pack a plugin in Python into one file, with the SDK",
-		Long: `Pack a plugin in Python, and the files of yours that it imports, into one program: FILE without .py, if no
-other is named. The SDK is in it, so the program needs Python with grpcio, protobuf and numpy, and no other file. The
-same files give the same bytes everywhere. The first line of FILE.py, such as #!/usr/bin/env python3, names the
-interpreter.`,
+		Short: "Pack a plugin in Python and the SDK into one file",
+		Long: `Pack a plugin in Python, and the files of yours that it imports, into one program: FILE without .py,
+if no other is named. The SDK is in it, so the program needs Python with grpcio, protobuf and numpy,
+and no other file. The same files give the same bytes everywhere. The first line of FILE.py, such as
+#!/usr/bin/env python3, names the interpreter.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := buildPython(args, include, out); err != nil {
@@ -252,9 +252,9 @@ interpreter.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&out, "out", "", "the program's file")
+	c.Flags().StringVar(&out, "out", "", "`file` of the program (default FILE without .py)")
 	c.Flags().StringArrayVar(&include, "include", nil,
-		"other file that the plugin reads, by shatter.read_file(NAME) (repeatable)")
+		"other `file` that the plugin reads, by shatter.read_file(NAME) (repeatable)")
 	return c
 }
 

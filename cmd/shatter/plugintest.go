@@ -30,17 +30,17 @@ type pluginTest struct {
 func pluginTestCommand() *cobra.Command {
 	var p pluginTest
 	c := &cobra.Command{
-		Use: "test [FILE]", Short: "Run the acceptance suite on a plugin file, or on the built-in algorithms",
+		Use: "test [FILE]", Short: "Run the acceptance suite on a plugin",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return p.run(c, args) },
 	}
 	flags := c.Flags()
 	addOutput(c, &p.format, listFormats, "")
-	flags.StringVar(&p.only, "run", "", "make only checks whose ALGORITHM/CHECK this regular expression matches")
-	flags.StringArrayVar(&p.settings, "setting", nil, "test in this setting, not in the suite's own (again for more), "+
-		"such as class=thresholds,domain=64,n=100; other keys are parameters")
+	flags.StringVar(&p.only, "run", "", "regular `expression` for ALGORITHM/CHECK of the checks to run (default all)")
+	flags.StringArrayVar(&p.settings, "setting", nil, "`setting` of the tests, such as class=thresholds,domain=64,n=100; "+
+		"other keys are parameters (repeatable; default the suite's settings)")
 	flags.StringArrayVar(&p.expect, "expect-fail", nil,
-		"CHECK=REASON: the check is expected to fail, and has to (again for more)")
+		"`CHECK=REASON` of a check that must fail (repeatable)")
 	return c
 }
 

@@ -28,14 +28,14 @@ type progressMode string
 func (m *progressMode) register(fs *pflag.FlagSet) {
 	*m = "auto"
 	modes := []string{"auto", "plain", "json", "none"}
-	fs.Var(textFlag[progressMode]{m, "MODE", func(text string) (progressMode, error) {
+	fs.Var(textFlag[progressMode]{m, "mode", func(text string) (progressMode, error) {
 		if !slices.Contains(modes, text) {
 			return "", fmt.Errorf("one of %s is needed", strings.Join(modes, ", "))
 		}
 		return progressMode(text), nil
 	}, func(m progressMode) string { return string(m) }}, "progress",
-		"auto (one line on a terminal, else a line now and then), plain, json (one object a line, on stderr) or none")
-	fs.BoolFunc("quiet", "no progress: the same as --progress none", func(text string) error {
+		"progress on stderr: auto (a line that is rewritten on a terminal), plain, json (an object per line) or none")
+	fs.BoolFunc("quiet", "no progress, as with --progress none", func(text string) error {
 		switch text {
 		case "true":
 			*m = "none"

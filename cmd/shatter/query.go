@@ -30,9 +30,9 @@ type queryFlags struct {
 
 func (f *queryFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.memory, "memory", "1GB",
-		"memory limit of DuckDB, answers included: a number with KB, MB, GB, KiB, MiB or GiB")
-	c.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "time limit of a query; 0: none")
-	c.Flags().IntVar(&f.threads, "threads", 0, "threads of DuckDB (default: one per core)")
+		"memory `limit` of DuckDB, including answers, with unit KB, MB, GB, KiB, MiB or GiB")
+	c.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "time `limit` of a query; 0 for none")
+	c.Flags().IntVar(&f.threads, "threads", 0, "`number` of DuckDB's threads (default one per core)")
 }
 
 // openDB is a result that is open for queries.
@@ -101,22 +101,18 @@ func queryCommand() *cobra.Command {
 	var width int
 	c := &cobra.Command{
 		Use:   "query DIR [SQL]",
-		Short: "Answer SQL over the result in DIR",
-		Long: `Answer one SQL query (DuckDB's dialect) over the result in the folder DIR. Without SQL, or with -, it is
-read from stdin.
+		Short: "Answer an SQL query over a result",
+		Long: `Answer one SQL query (DuckDB's dialect) over the result in the folder DIR. Without SQL, or with -,
+it is read from stdin.
 
-The files of the result are the views "table", curve, bounds, trials, timing, fits and failures; cells is
-another name of "table", which is a reserved word of SQL. Column cell joins them all; trials and failures
-also have the key columns of their cells. --schema lists all columns with their meanings. Results are
-read-only: only select and explain are answered, no other file can be read, and a query that needs more
-than --timeout or --memory fails.
+The files of the result are the views "table", curve, bounds, trials, timing, fits and failures;
+cells is another name of "table", which is a reserved word of SQL. Column cell joins them all;
+trials and failures also have the key columns of their cells. --schema lists all columns with their
+meanings. Results are read-only: only select and explain are answered, no other file can be read,
+and a query that needs more than --timeout or --memory fails.
 
-  shatter query shatter-out/em "select epsilon, n_star, ratio_high from cells order by epsilon"
-  shatter query shatter-out/em "select n, epsilon, avg(error) from trials group by all order by all"
-  shatter query shatter-out/em -o parquet "select n_star, t.* from trials t join cells using (cell)" > all.parquet
-
-table, md and tex show at most 10,000 rows, tex with four digits; json, csv, arrow (an IPC stream) and
-parquet stream any number.`,
+table, md and tex show at most 10,000 rows, tex with four digits; json, csv, arrow (an IPC stream)
+and parquet stream any number.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			width = cmp.Or(width, terminalWidth(c.OutOrStdout()))
@@ -129,7 +125,7 @@ parquet stream any number.`,
 	f.add(c)
 	addOutput(c, &format, query.Formats(), "")
 	addWidth(c, &width, &format)
-	c.Flags().BoolVar(&schema, "schema", false, "list views, columns, types and meanings instead")
+	c.Flags().BoolVar(&schema, "schema", false, "list of views, columns, types and meanings instead of an answer")
 	return c
 }
 

@@ -19,10 +19,10 @@ func resultsCommand() *cobra.Command {
 	var out, format string
 	c := &cobra.Command{
 		Use: "results ID --out DIR", Short: "Fetch the output folder of a submitted sweep",
-		Long: `Fetch the output folder of a submitted sweep to --out: a folder like that of shatter run, on which table,
-query, verify, report and the others work. While the sweep runs, and after it was paused or cancelled, it
-holds what is known, and what is shown of it is marked as partial. A folder of the same sweep at --out is
-brought up to date; one that holds something else is refused.`,
+		Long: `Fetch the output folder of a submitted sweep to --out: a folder like that of shatter run, on which
+table, query, verify, report and the others work. While the sweep runs, and after it was paused or
+cancelled, it holds what is known, and what is shown of it is marked as partial. A folder of the
+same sweep at --out is brought up to date; one that holds something else is refused.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if out == "" {
@@ -37,7 +37,7 @@ brought up to date; one that holds something else is refused.`,
 		},
 	}
 	server.register(c.Flags())
-	c.Flags().StringVar(&out, "out", "", "folder that the results go to")
+	c.Flags().StringVar(&out, "out", "", "`folder` for the results (required)")
 	addOutput(c, &format, listFormats, "")
 	return c
 }

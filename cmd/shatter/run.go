@@ -45,29 +45,32 @@ func runCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use:   "run FILE",
-		Short: "Run a sweep, or resume it",
-		Long: `Run the sweep in FILE and print its table. The ledger in the output folder keeps every finished trial:
-after Ctrl-C or a crash, the same command continues and repeats none of them. During a run and after an
-interruption, the commands table, query, plot, report, serve and compare show partial results.
+		Short: "Run a sweep or resume it",
+		Long: `Run the sweep in FILE and print its table. The ledger in the output folder keeps every finished
+trial: after Ctrl-C or a crash, the same command continues and repeats none of them. During a run
+and after an interruption, the commands table, query, plot, report, serve and compare show partial
+results.
 
-Shatter re-runs a random share of each cell's trials in fresh processes, in a different order and with
-other trials, and compares every bit. A difference means that outcomes depend on other points, on earlier
-trials or on randomness outside the seed: the cell's n* is withheld, and the exit code is 3.
+Shatter re-runs a random share of each cell's trials in fresh processes, in a different order and
+with other trials, and compares every bit. A difference means that outcomes depend on other points,
+on earlier trials or on randomness outside the seed: the cell's n* is withheld, and the exit code is
+3.
 
 With --server, another worker re-runs these trials, if there is one, and a third worker settles a
-difference. A worker whose outcomes differ from those of all others is quarantined by its name: all its
-outcomes of the sweep are dropped and run again.
+difference. A worker whose outcomes differ from those of all others is quarantined by its name: all
+its outcomes of the sweep are dropped and run again.
 
-If the table refutes, at its own confidence, a bound that is proved or that a plugin declares, then stderr,
-the table, the report and JSON name the bound, and the exit code is 6. A failed trial is not a success.
+If the table refutes, at its own confidence, a bound that is proved or that a plugin declares, then
+stderr, the table, the report and JSON name the bound, and the exit code is 6. A failed trial is not
+a success.
 
-With --extend, brackets may move, because more cells share the confidence of the table, or because more
-trials are read.
+With --extend, brackets may move, because more cells share the confidence of the table, or because
+more trials are read.
 
-With --budget, a run ends when it has executed that many trials, or when workers have worked on them for
-that time, summed over all slots. The result files then contain undecided cells, and the run prints the
-predicted cost of deciding them. The same command continues; the final result is the same as without a
-budget.`,
+With --budget, a run ends when it has executed that many trials, or when workers have worked on them
+for that time, summed over all slots. The result files then contain undecided cells, and the run
+prints the predicted cost of deciding them. The same command continues; the final result is the same
+as without a budget.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
@@ -77,29 +80,29 @@ budget.`,
 
 func (f *runFlags) register(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&f.out, "out", "", "output folder (default shatter-out/<name>)")
-	flags.IntVar(&f.workers, "workers", -1,
-		"plugin processes that work here at the same time (default: one per core; 0 with --server: none here)")
-	flags.StringVar(&f.url, "server", "", "NATS server with JetStream (tls://host:port) instead of the embedded one; "+
-		fromEnvironment+": that of $"+serverVariable)
+	flags.StringVar(&f.out, "out", "", "output `folder` (default shatter-out/NAME, where NAME is the sweep's name)")
+	flags.IntVar(&f.workers, "workers", runtime.NumCPU(),
+		"`number` of plugin processes on this machine; 0 is allowed with --server")
+	flags.StringVar(&f.url, "server", "", "`URL` of a NATS server with JetStream instead of the embedded one, tls://host:port; "+
+		fromEnvironment+" for that of $"+serverVariable)
 	f.registerAccess(flags)
 	flags.BoolVar(&f.mode.Extend, "extend", false,
-		"keep the outcomes that still apply after a change of the sweep file, and run the new trials")
-	flags.BoolVar(&f.mode.Fresh, "fresh", false, "set the old output folder aside and start again")
+		"continuation after a change of the sweep file; outcomes that still apply are kept")
+	flags.BoolVar(&f.mode.Fresh, "fresh", false, "new start; the old output folder is renamed")
 	flags.BoolVar(&f.mode.Redo, "redo", false,
-		"drop the outcomes of other plugin files after a change of code, and run them again")
+		"continuation after a change of code; outcomes of the old code are dropped and run again")
 	flags.StringVar(&f.cache, "cache", "", cacheUsage)
 	f.progress.register(flags)
 	addBudget(flags, &f.budget,
-		"limit on the trials (50000) or the worker time (2h) of this run; the same command continues")
+		"limit of this run: trials (50000) or worker time (2h) (default none)")
 	addRecheck(flags, &f.recheck)
 	f.http.register(flags)
 	f.logs.register(flags)
-	flags.StringVar(&f.log, "log", "", "file to which the log is appended")
-	flags.StringVar(&f.pluginLog, "plugin-log", "", "folder for the output of the plugins on this machine")
+	flags.StringVar(&f.log, "log", "", "`file` to which the log is appended (default none)")
+	flags.StringVar(&f.pluginLog, "plugin-log", "", "`folder` for the output of the plugins on this machine (default none)")
 }
 
-// check refuses flags that do not go together, and sets the default of --workers.
+// check returns an error for flags that contradict each other, and completes those of the server.
 func (f *runFlags) check() error {
 	switch {
 	case f.workers == 0 && f.url == "":
@@ -110,8 +113,6 @@ func (f *runFlags) check() error {
 		return wrong("--attach is for plugins of this machine: leave out --server")
 	case f.credentials != "" && f.url == "":
 		return wrong("--creds is for --server, which is not given")
-	case f.workers == -1:
-		f.workers = runtime.NumCPU()
 	}
 	complete := f.resolve
 	if f.url == fromEnvironment {

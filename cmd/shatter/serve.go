@@ -35,21 +35,21 @@ func serveCommand() *cobra.Command {
 	var f serveFlags
 	c := &cobra.Command{
 		Use:   "serve DIR",
-		Short: "Serve the result in DIR to clients of Arrow Flight SQL",
-		Long: `Serve the result in the folder DIR to clients of Arrow Flight SQL (ADBC, JDBC, ODBC), with the views and
-the limits of "shatter query". The address is printed on stdout; Ctrl-C lets answers end, for ten
-seconds.
+		Short: "Serve a result to clients of Arrow Flight SQL",
+		Long: `Serve the result in the folder DIR to clients of Arrow Flight SQL (ADBC, JDBC, ODBC), with the views
+and the limits of "shatter query". The address is printed on stdout; Ctrl-C lets answers end, for
+ten seconds.
 
 Without --listen only this machine can connect. A server that others reach needs a token, in
 --token-file or in the environment variable SHATTER_TOKEN, which clients show in the header
-"authorization: Bearer TOKEN". With --tls-cert and --tls-key connections are encrypted; both files are read
-again for each connection, so that they can be renewed. Without, go through ssh -L across a network
-that you do not trust.
+"authorization: Bearer TOKEN". With --tls-cert and --tls-key connections are encrypted; both files
+are read again for each connection, so that they can be renewed. Without, go through ssh -L across a
+network that you do not trust.
 
-While --queries are running, a further query waits up to ten seconds. All share --memory. These limits do
-not stop every query: one value of a gigabyte is not counted, and a single call such as levenshtein of two
-long texts cannot be interrupted. For untrusted clients, also limit the memory of the process, to twice
---memory and 512 MB, and let the service manager restart it:
+While --queries are running, a further query waits up to ten seconds. All share --memory. These
+limits do not stop every query: one value of a gigabyte is not counted, and a single call such as
+levenshtein of two long texts cannot be interrupted. For untrusted clients, also limit the memory of
+the process, to twice --memory and 512 MB, and let the service manager restart it:
 
   systemd-run -p MemoryMax=2500M -p MemorySwapMax=0 -p Restart=on-failure shatter serve DIR ...
   resources: {limits: {memory: 2500M}}      # of the container in a Kubernetes Deployment`,
@@ -57,12 +57,12 @@ long texts cannot be interrupted. For untrusted clients, also limit the memory o
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
 	f.add(c)
-	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:0", "address; port 0: any free one")
+	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:0", "`address`; with port 0, any free port")
 	c.Flags().StringVar(&f.tokenFile, "token-file", "",
-		"file that holds the token (default: the environment variable "+tokenVariable+")")
-	c.Flags().StringVar(&f.tlsCert, "tls-cert", "", "file with the server's certificate and its chain, as PEM")
-	c.Flags().StringVar(&f.tlsKey, "tls-key", "", "file with the key of that certificate, as PEM")
-	c.Flags().IntVar(&f.queries, "queries", 4, "queries that run at the same time")
+		"`file` with the token (default $"+tokenVariable+")")
+	c.Flags().StringVar(&f.tlsCert, "tls-cert", "", "`file` with the server's certificate and its chain, in PEM (default no encryption)")
+	c.Flags().StringVar(&f.tlsKey, "tls-key", "", "`file` with the key of that certificate, in PEM")
+	c.Flags().IntVar(&f.queries, "queries", 4, "`number` of queries that run in parallel")
 	return c
 }
 

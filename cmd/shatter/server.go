@@ -27,17 +27,17 @@ type serverFlags struct {
 }
 
 func (f *serverFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.url, "server", "", "NATS server with JetStream, tls://host:port (default $"+serverVariable+")")
+	flags.StringVar(&f.url, "server", "", "`URL` of the NATS server with JetStream, tls://host:port (default $"+serverVariable+")")
 	f.registerAccess(flags)
 }
 
 // access lists the flags that name files, the variables that stand for them, and where they go.
 func (f *serverFlags) access() []fileFlag {
 	return []fileFlag{
-		{"creds", "SHATTER_CREDS", &f.credentials, "credentials file, as shatter cluster writes it"},
-		{"tls-ca", "SHATTER_TLS_CA", &f.tls.CA, "authority of the server's certificate, in PEM"},
-		{"tls-cert", "SHATTER_TLS_CERT", &f.tls.Cert, "own certificate, for a server that wants one, in PEM"},
-		{"tls-key", "SHATTER_TLS_KEY", &f.tls.Key, "key of --tls-cert"},
+		{"creds", "SHATTER_CREDS", &f.credentials, "credentials `file` from shatter cluster"},
+		{"tls-ca", "SHATTER_TLS_CA", &f.tls.CA, "`file` with the authority of the server's certificate, in PEM"},
+		{"tls-cert", "SHATTER_TLS_CERT", &f.tls.Cert, "`file` with the client's certificate, if the server requires one, in PEM"},
+		{"tls-key", "SHATTER_TLS_KEY", &f.tls.Key, "`file` with the key of --tls-cert, in PEM"},
 	}
 }
 

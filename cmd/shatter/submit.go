@@ -26,21 +26,22 @@ func submitCommand() *cobra.Command {
 	var f submitFlags
 	c := &cobra.Command{
 		Use:   "submit FILE",
-		Short: "Submit a sweep to a cluster, and leave",
-		Long: `Check the sweep in FILE, upload all its files to the NATS server, and leave: a coordinator of that server
-runs it on the server's workers. The sweep's id is printed on stdout. It identifies the content of file,
-data and plugins: submitting the same content again changes nothing, and prints a note.
+		Short: "Submit a sweep to a cluster",
+		Long: `Check the sweep in FILE, upload all its files to the NATS server, and leave: a coordinator of that
+server runs it on the server's workers. The sweep's id is printed on stdout. It identifies the
+content of file, data and plugins: submitting the same content again changes nothing, and prints a
+note.
 
-shatter status, watch, logs, pause, resume, cancel and results take the id, or enough of its beginning.
-With --wait, submit stays and shows the progress until the sweep has ended, and its exit code is that of
-shatter run. Leaving it with Ctrl-C does not stop the sweep.`,
+shatter status, watch, logs, pause, resume, cancel and results take the id, or enough of its
+beginning. With --wait, submit stays and shows the progress until the sweep has ended, and its exit
+code is that of shatter run. Leaving it with Ctrl-C does not stop the sweep.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.submit(c, args[0]) },
 	}
 	flags := c.Flags()
 	f.register(flags)
 	f.progress.register(flags)
-	flags.BoolVar(&f.wait, "wait", false, "stay until the sweep has ended")
+	flags.BoolVar(&f.wait, "wait", false, "progress until the sweep has ended")
 	addDesiredState(c, &f.priority, &f.weight, &f.budget)
 	addOutput(c, &f.format, listFormats, "")
 	return c
@@ -49,10 +50,10 @@ shatter run. Leaving it with Ctrl-C does not stop the sweep.`,
 // addDesiredState adds the flags for the priority, weight and budget of a sweep.
 func addDesiredState(c *cobra.Command, priority *int, weight *float64, budget *coordinator.Budget) {
 	flags := c.Flags()
-	flags.IntVar(priority, "priority", 0, "sweeps of greater priority go first")
-	flags.Float64Var(weight, "weight", 1, "share of the workers' time, relative to other sweeps of the same priority")
+	flags.IntVar(priority, "priority", 0, "`priority` of the sweep; sweeps with a greater one go first")
+	flags.Float64Var(weight, "weight", 1, "`share` of the workers' time, relative to other sweeps of the same priority")
 	addBudget(flags, budget,
-		"trials (50000) or worker time (2h) that the sweep may spend in all; it is paused then")
+		"limit after which the sweep is paused: trials (50000) or worker time (2h) (default none)")
 }
 
 // checkWeight refuses a weight that is no share.

@@ -28,13 +28,13 @@ const statesHelp = `A sweep is
   failed     no coordinator can run it; the reason says why
   deleted  shatter delete was called; the next coordinator removes it
 
-None of these is stored: they follow from the submission and the desired state, and from what the sweep's
-leader answers at the moment. Trials are the outcomes in its ledger:
-as its leader says, or else as it was shipped last.`
+None of these is stored: they follow from the submission and the desired state, and from what the
+sweep's leader answers at the moment. Trials are the outcomes in its ledger: as its leader says, or
+else as it was shipped last.`
 
 func sweepsCommand() *cobra.Command {
 	return asking(&cobra.Command{
-		Use: "sweeps", Short: "List the sweeps that were submitted to a server",
+		Use: "sweeps", Short: "List the submitted sweeps",
 		Long: "List the sweeps that were submitted to a server, the newest first.\n\n" + statesHelp,
 		Args: cobra.NoArgs,
 	}, (*remote).list, writeSweeps)
@@ -176,7 +176,7 @@ func (s *sweepStatus) trials() string {
 
 func statusCommand() *cobra.Command {
 	return asking(&cobra.Command{
-		Use: "status ID", Short: "Show the state of a submitted sweep, and why it waits",
+		Use: "status ID", Short: "Show the state of a submitted sweep",
 		Long: "Show the state of a submitted sweep, and why it waits. " + statesHelp, Args: cobra.ExactArgs(1),
 	}, func(r *remote, c *cobra.Command, args []string) (*sweepStatus, error) {
 		record, err := r.find(c.Context(), args[0])
@@ -235,7 +235,7 @@ func (s *sweepStatus) write(c *cobra.Command) error {
 }
 
 func pauseCommand() *cobra.Command {
-	return desiredStateCommand("pause", "Pause a submitted sweep: nothing more of it is handed out until it is resumed",
+	return desiredStateCommand("pause", "Pause a submitted sweep",
 		func(x *lead.Record, w *lead.DesiredState) error {
 			if w.Do == lead.Cancel || w.Do == lead.Delete {
 				return wrong("sweep %s was cancelled; shatter resume %s goes on with it", x.ID, x.ID)
@@ -246,7 +246,7 @@ func pauseCommand() *cobra.Command {
 }
 
 func cancelCommand() *cobra.Command {
-	return desiredStateCommand("cancel", "Cancel a submitted sweep; what it has found is kept",
+	return desiredStateCommand("cancel", "Cancel a submitted sweep and keep its outcomes",
 		func(x *lead.Record, w *lead.DesiredState) error {
 			w.Do = lead.Cancel
 			return notEnded(x)
@@ -256,7 +256,7 @@ func cancelCommand() *cobra.Command {
 func resumeCommand() *cobra.Command {
 	var desired lead.DesiredState
 	var c *cobra.Command
-	c = desiredStateCommand("resume", "Go on with a sweep that is paused, was cancelled or has failed",
+	c = desiredStateCommand("resume", "Resume a paused, cancelled or failed sweep",
 		func(x *lead.Record, w *lead.DesiredState) error {
 			flags := c.Flags()
 			if flags.Changed("priority") {
@@ -278,14 +278,14 @@ func resumeCommand() *cobra.Command {
 			return errors.Join(notEnded(x), checkWeight(desired.Weight))
 		})
 	c.Long = c.Short + `.
-With --priority, --weight or --budget, change what it may take, also of one that runs; what is not given
-does not change.`
+With --priority, --weight or --budget, change what it may take, also of one that runs; what is not
+given does not change.`
 	addDesiredState(c, &desired.Priority, &desired.Weight, &desired.Budget)
 	return c
 }
 
 func deleteCommand() *cobra.Command {
-	c := desiredStateCommand("delete", "Delete a submitted sweep that is done, was cancelled or has failed",
+	c := desiredStateCommand("delete", "Delete a sweep that is done, cancelled or failed",
 		func(x *lead.Record, w *lead.DesiredState) error {
 			if x.End == nil && w.Do != lead.Cancel && w.Do != lead.Delete {
 				return wrong("sweep %s has not ended; shatter cancel %s ends it", x.ID, x.ID)
@@ -293,11 +293,12 @@ func deleteCommand() *cobra.Command {
 			w.Do = lead.Delete
 			return nil
 		})
-	c.Long = c.Short + `: a coordinator takes it out of the
-list at once, and a day later removes from the server what no other sweep names, its results among it. Fetch
-them before with shatter results. Output folders, those of coordinators too, stay as they are. Until it has
-vanished, submitting the same content again keeps it; afterwards that begins a new sweep, which goes on from
-what the folders of coordinators have.
+	c.Long = c.Short + `.
+A coordinator takes it out of the list at once, and a day later removes from the server what no
+other sweep names, its results among it. Fetch them before with shatter results. Output folders,
+those of coordinators too, stay as they are. Until it has vanished, submitting the same content
+again keeps it; afterwards that begins a new sweep, which goes on from what the folders of
+coordinators have.
 
 ` + statesHelp
 	return c
@@ -360,7 +361,7 @@ func (r *remote) changeDesiredState(
 
 func logsCommand() *cobra.Command {
 	return asking(&cobra.Command{
-		Use: "logs ID", Short: "Print the last log lines of a submitted sweep's leader",
+		Use: "logs ID", Short: "Print the last log lines of a sweep's leader",
 		Args: cobra.ExactArgs(1),
 	}, func(r *remote, c *cobra.Command, args []string) ([]string, error) {
 		record, err := r.find(c.Context(), args[0])

@@ -132,27 +132,23 @@ type tableFlags struct {
 func tableCommand() *cobra.Command {
 	var f tableFlags
 	c := &cobra.Command{
-		Use: "table DIR", Short: "Print a table of a sweep", Args: cobra.ExactArgs(1),
+		Use: "table DIR", Short: "Print a table of a result", Args: cobra.ExactArgs(1),
 		Long: `Print a table of a sweep, partial if the sweep has not ended. For people: table (at most 100
-characters wide; --details shows more), md, and tex, a tabular that needs no more than booktabs. They
-omit rarely used columns, and print values that all rows share only once. For programs: json, csv, arrow
-(IPC file) and parquet have every column and every digit.
+characters wide; --details shows more), md, and tex, a tabular that needs no more than booktabs.
+They omit rarely used columns, and print values that all rows share only once. For programs: json,
+csv, arrow (IPC file) and parquet have every column and every digit.
 
---columns takes any column in any format, --where and --sort too; the prefix p_ of a parameter or m_ of
-a metric may be left out. A metric of a cell is its mean at n_star, or, where there is none, at the largest
-n measured; the files of the result do not have it.
-
-  shatter table shatter-out/em --where epsilon=0.5 --sort algorithm,-n_star
-  shatter table shatter-out/em --columns algorithm,epsilon,n_star,m_training_error
-  shatter table shatter-out/em --columns algorithm,epsilon,n_star,theory_n,ratio_high -o tex`,
+--columns takes any column in any format, --where and --sort too; the prefix p_ of a parameter or m_
+of a metric may be left out. A metric of a cell is its mean at n_star, or, where there is none, at
+the largest n measured; the files of the result do not have it.`,
 		RunE: func(c *cobra.Command, args []string) error { return f.show(c, args[0]) },
 	}
 	addOutput(c, &f.format, render.Names(), "")
-	c.Flags().StringSliceVar(&f.view.Columns, "columns", nil, "show exactly these columns, in this order")
+	c.Flags().StringSliceVar(&f.view.Columns, "columns", nil, "`columns` to show, in this order (default those that vary)")
 	f.where.add(c)
-	c.Flags().StringSliceVar(&f.sort, "sort", nil, "order the rows by these columns; -COLUMN: from large to small")
-	c.Flags().StringVar(&f.what, "what", "table", "which: "+strings.Join(result.Sheets(), ", "))
-	c.Flags().BoolVar(&f.details, "details", false, "more columns, parameters of algorithms, sources and reasons")
+	c.Flags().StringSliceVar(&f.sort, "sort", nil, "`columns` by which rows are sorted; -COLUMN sorts from large to small")
+	c.Flags().StringVar(&f.what, "what", "table", "`name` of the table: "+strings.Join(result.Sheets(), ", "))
+	c.Flags().BoolVar(&f.details, "details", false, "all columns, with parameters of algorithms, sources and reasons")
 	addWidth(c, &f.view.Width, &f.format)
 	return c
 }

@@ -19,13 +19,15 @@ import (
 func trialCommand() *cobra.Command {
 	var o trialOptions
 	c := &cobra.Command{
-		Use: "trial DIR ID", Short: "Run one trial of a sweep alone, and compare it",
-		Long: `Run one trial of the sweep in DIR again, alone, in a plugin process of its own, and print its outcome
-next to the recorded one. ID is cell/n/repetition, as in messages and the columns of trials.parquet; the
-trial need not have a record. Nothing in DIR changes, so a run may use it at the same time. Exit codes:
-0 equal to the last bit, or nothing is recorded; 3 different; 1 lost on this machine.
+		Use: "trial DIR ID", Short: "Run one trial again and compare it with its record",
+		Long: `Run one trial of the sweep in DIR again, alone, in a plugin process of its own, and print its
+outcome next to the recorded one. ID is cell/n/repetition, as in messages and the columns of
+trials.parquet; the trial need not have a record. Nothing in DIR changes, so a run may use it at the
+same time. Exit codes: 0 equal to the last bit, or nothing is recorded; 3 different; 1 lost on this
+machine.
 
-To debug the plugin, start it in a debugger with SHATTER_ATTACH=1, and give the socket that it prints to --attach.`,
+To debug the plugin, start it in a debugger with SHATTER_ATTACH=1, and give the socket that it
+prints to --attach.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			return runTrial(c, args[0], args[1], o)

@@ -26,19 +26,19 @@ func verifyCommand() *cobra.Command {
 	var f verifyFlags
 	c := &cobra.Command{
 		Use:   "verify DIR",
-		Short: "Recompute a result, re-run some trials, compare every bit",
-		Long: `Check the result in DIR: the ledger's checksums; that the ledger has each trial that the tables count; that
-the ledger gives the same files again, byte for byte; and that a sample of the recorded trials, drawn
-under the sweep's seed, has the same outcomes when it is run again, in a different order and with other
-trials. Nothing in DIR changes.
-Exit codes: 0 all equal; 3 something differs; 2 DIR holds no result, or one of another version; 1 not
-all could be checked, or there is nothing to check.`,
+		Short: "Recompute a result and re-run a sample of its trials",
+		Long: `Check the result in DIR: the ledger's checksums; that the ledger has each trial that the tables
+count; that the ledger gives the same files again, byte for byte; and that a sample of the recorded
+trials, drawn under the sweep's seed, has the same outcomes when it is run again, in a different
+order and with other trials. Nothing in DIR changes.
+Exit codes: 0 all equal; 3 something differs; 2 DIR holds no result, or one of another version; 1
+not all could be checked, or there is nothing to check.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
 	c.Flags().StringVar(&f.sample, "sample", "1%",
-		"recorded trials to run again: a share of each algorithm's (at least 20 of each), a number in all, or all")
-	addWorkers(c, &f.workers, "plugin processes that work at the same time")
+		"recorded `trials` to run again: a share of each algorithm's trials (at least 20), a total number, or all")
+	addWorkers(c, &f.workers, "`number` of plugin processes that work in parallel")
 	addBase(c, &f.base)
 	c.Flags().BoolVar(&f.quiet, "quiet", false, "no progress")
 	return c

@@ -13,10 +13,10 @@ func watchCommand() *cobra.Command {
 	var server serverFlags
 	var progress progressMode
 	c := &cobra.Command{
-		Use: "watch ID", Short: "Show the progress of a submitted sweep until it has ended",
-		Long: `Show the progress of a submitted sweep on stderr until it has ended, or is paused or cancelled. Exit codes:
-those of shatter run, where the sweep is done; 1 where it has failed; 130 where it is paused or cancelled.
-Leaving with Ctrl-C does not stop the sweep.`,
+		Use: "watch ID", Short: "Show the progress of a submitted sweep until it ends",
+		Long: `Show the progress of a submitted sweep on stderr until it has ended, or is paused or cancelled. Exit
+codes: those of shatter run, where the sweep is done; 1 where it has failed; 130 where it is paused
+or cancelled. Leaving with Ctrl-C does not stop the sweep.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r, err := server.open(c)

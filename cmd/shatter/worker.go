@@ -30,30 +30,30 @@ func workerCommand() *cobra.Command {
 	f := workerFlags{Config: worker.Config{CacheSize: defaultCacheSize}}
 	c := &cobra.Command{
 		Use:   "worker --server URL",
-		Short: "Work for sweeps that run with --server",
-		Long: `Lease jobs from the queues of all sweeps on a NATS server, run them and publish their outcomes, until
-interrupted: the first interrupt returns the jobs that wait and finishes those in work. A job of a worker
-that dies is delivered to another one when its lease of ten seconds ends. A worker leases no jobs of a sweep
-that it cannot run, and shatter workers shows the reason. Data files are fetched by content. Plugins of others have to
-be named with --plugin, or allowed with --allow-plugins: then they are fetched by content too, and run with
-the rights of this user.`,
+		Short: "Run trials of all sweeps on a server",
+		Long: `Lease jobs from the queues of all sweeps on a NATS server, run them and publish their outcomes,
+until interrupted: the first interrupt returns the jobs that wait and finishes those in work. A job
+of a worker that dies is delivered to another one when its lease of ten seconds ends. A worker
+leases no jobs of a sweep that it cannot run, and shatter workers shows the reason. Data files are
+fetched by content. Plugins of others have to be named with --plugin, or allowed with
+--allow-plugins: then they are fetched by content too, and run with the rights of this user.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}
 	flags := c.Flags()
 	f.register(flags)
-	addWorkers(c, &f.Slots, "plugin processes that work at the same time")
-	flags.StringArrayVar(&f.files, "plugin", nil, "plugin of others, a file or the folder of a set (again for more)")
+	addWorkers(c, &f.Slots, "`number` of plugin processes that work in parallel")
+	flags.StringArrayVar(&f.files, "plugin", nil, "plugin `path`: a file, or the folder of a set (repeatable)")
 	flags.StringArrayVar(&f.Allow, "allow-plugins", nil,
-		"fetch a plugin of others from the server and run it: its SHA-256, or any (again for more)")
+		"`SHA-256` of a plugin that may be fetched from the server and run, or any (repeatable)")
 	flags.DurationVar(&f.Drain, "drain-timeout", 20*time.Second,
-		"time that jobs in work have after an interrupt; then they return to the queue, and others run them again")
-	addUntil(flags, &f.Until, "when this worker's time is over (2h30m, or 2026-01-02T15:04:05Z): "+
-		"it takes no job that cannot end by then, and leaves")
+		"`time` for running jobs after an interrupt; then they return to the queue")
+	addUntil(flags, &f.Until, "end of this worker's time, like 2h30m or 2026-01-02T15:04:05Z; it leases no job "+
+		"that cannot end by then (default none)")
 	flags.StringVar(&f.Cache, "cache", fileCache(),
-		"folder for data files and plugins that are fetched, which the workers of this machine share")
-	addSize(flags, &f.CacheSize, "cache-size", "maximal size of the files in the folder; "+
-		"the least recently used are removed first, ones used in the last 10 minutes never")
+		"`folder` for fetched data files and plugins, shared by the workers of this machine")
+	addSize(flags, &f.CacheSize, "cache-size", "maximal size of the files in --cache; the least recently used ones are "+
+		"removed first, but not within 10 minutes")
 	return c
 }
 

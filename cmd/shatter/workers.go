@@ -18,10 +18,11 @@ import (
 
 func workersCommand() *cobra.Command {
 	return asking(&cobra.Command{
-		Use: "workers", Short: "List the workers of a server, what they do, and what they cannot do",
-		Long: `List the workers of a server by their last heartbeats: their slots and how many of them work, for which
-sweeps, where they run, and why they lease no jobs of a sweep, if so. A worker without a heartbeat for ten
-seconds is not listed, and its leases have ended: its jobs are delivered to others.`,
+		Use: "workers", Short: "List the workers of a server and their refusals",
+		Long: `List the workers of a server by their last heartbeats: their slots and how many of them work, for
+which sweeps, where they run, and why they lease no jobs of a sweep, if so. A worker without a
+heartbeat for ten seconds is not listed, and its leases have ended: its jobs are delivered to
+others.`,
 		Args: cobra.NoArgs,
 	}, (*remote).workers, writeWorkers)
 }

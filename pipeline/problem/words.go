@@ -2,6 +2,7 @@ package problem
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
@@ -25,7 +26,7 @@ func Labels(p *schemas.Problem, kind string) (words string, target bool) {
 		}
 		return words, false
 	case concept.RandomTarget:
-		return "drawn for each trial (" + p.Class + ": " + class.RandomDoc + ")", true
+		return "drawn for each trial (" + p.Class + ": " + strings.ReplaceAll(class.RandomDoc, "`", "") + ")", true
 	case concept.UniformTarget:
 		return "drawn for each trial (" + p.Class + ": a uniform hypothesis of the class)", true
 	case concept.MiddleTarget:
