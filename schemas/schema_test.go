@@ -2,6 +2,7 @@ package schemas_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"regexp"
@@ -39,14 +40,17 @@ func generate(t *testing.T) []byte {
 		Mapper:                     scalars,
 		Namer:                      func(t reflect.Type) string { return p.original(t).Name() },
 		LookupComment: func(t reflect.Type, field string) string {
-			name := "schemas." + p.original(t).Name()
-			if field != "" {
-				name += "." + field
+			of := p.original(t)
+			if field == "" {
+				return withoutName(comments.CommentMap["schemas."+of.Name()], of.Name(), "")
 			}
-			if comments.CommentMap[name] == "" { // the fields of the embedded type are among its own
-				name = "schemas.Grid." + field
+			doc := comments.CommentMap["schemas."+of.Name()+"."+field]
+			if doc == "" { // the fields of the embedded type are among its own
+				doc = comments.CommentMap["schemas.Grid."+field]
 			}
-			return firstParagraph(comments.CommentMap[name])
+			f, _ := of.FieldByName(field)
+			key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			return withoutName(doc, field, cmp.Or(key, strings.ToLower(field)))
 		},
 	}
 	s := r.ReflectFromType(p.plain(reflect.TypeFor[schemas.Sweep]()))
@@ -137,6 +141,20 @@ func defaultOf(tag reflect.StructTag) any {
 		value = m[1]
 	}
 	return value
+}
+
+// withoutName returns the first paragraph of a comment without "Name is", or with the key in place of the Go name.
+func withoutName(comment, name, key string) string {
+	text := firstParagraph(comment)
+	for _, verb := range []string{" is ", " are ", " describes "} {
+		if rest, ok := strings.CutPrefix(text, name+verb); ok {
+			return rest
+		}
+	}
+	if rest, ok := strings.CutPrefix(text, name+" "); ok {
+		return strings.TrimSpace(key + " " + rest)
+	}
+	return text
 }
 
 // firstParagraph returns the first paragraph of a comment as one line.

@@ -37,10 +37,10 @@ func doctorCommand() *cobra.Command {
 	var server serverFlags
 	c := &cobra.Command{
 		Use: "doctor [DIR]", Short: "Check what works on this machine", Args: cobra.MaximumNArgs(1),
-		Long: `Check the file system of DIR (the present folder by default), in which sweeps would keep their results,
-and shared memory, the layers of the sandbox, the tools that plugins need and the clock; with --server also the
-connection. What is missing is listed with what will not work without it, and the remedy. The exit code is 1 if
-sweeps cannot run.`,
+		Long: `Check the file system of DIR (the present folder by default), in which sweeps would keep their
+results, and shared memory, the layers of the sandbox, the tools that plugins need and the clock;
+with --server also the connection. What is missing is listed with what will not work without it, and
+the remedy. The exit code is 1 if sweeps cannot run.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			found := checkFolder(c.Context(), cmp.Or(strings.Join(args, ""), "."))
 			found = append(found, checkSharedMemory())

@@ -31,10 +31,10 @@ func explainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain [WORD]",
 		Short: "Explain a key, name, column, status or term",
-		Long: `Explain the content of sweep files. Without a word it lists all keys and the kinds of names. A word
-is a key (noise, problem.noise), a name (uniform, greedy, expmech/em, rounds, n_star), a kind of
-names (distributions), or a file (.csv, .parquet, .arrow) of a class with a row for each hypothesis,
-a column for each point, and cells 0 and 1.
+		Long: `Explain a word of sweep files, results and documents. Without a word it lists all keys and the kinds
+of names. A word is a key (noise, problem.noise), a name (uniform, expmech/em, rounds), a column or
+status (n_star, above_range), a term (bracket), a kind of names (distributions), or a file (.csv,
+.parquet, .arrow) of a class with a row per hypothesis, a column per point, and cells 0 and 1.
 
 With --domain and --d it also shows the size of a class, its Vapnik-Chervonenkis, Littlestone and
 representation dimensions and its separator. A dimension that is neither proved nor found within a
@@ -180,7 +180,7 @@ func algorithmEntries(list []algorithmOf) (all []reference.Entry) {
 // overview shows all keys in a line each, and what else may be asked for.
 func overview(all []reference.Entry) string {
 	var b strings.Builder
-	b.WriteString("A sweep file says what to vary and what to measure. Its keys:\n\n")
+	b.WriteString("A sweep file states what to vary and what to measure. Its keys:\n\n")
 	var keys []reference.Value
 	for _, e := range all {
 		if e.Kind == "key" {
@@ -193,7 +193,7 @@ func overview(all []reference.Entry) string {
 		}
 	}
 	writeList(&b, keys)
-	b.WriteString("\nNames that stand in sweep files and results:\n\n")
+	b.WriteString("\nNames in sweep files, results and documents:\n\n")
 	for _, k := range kindsOf() {
 		var names []string
 		for _, v := range valuesOf(k.Name, all) {
@@ -205,8 +205,8 @@ func overview(all []reference.Entry) string {
 		}
 		writeWrapped(&b, fmt.Sprintf("  %-15s", k.Plural), few)
 	}
-	b.WriteString("\nshatter explain WORD explains one: problem.noise, skew, expmech/em, n_star\n" +
-		"shatter init writes a sweep to begin with; shatter schema helps an editor\n")
+	b.WriteString("\nshatter explain WORD explains one: problem.noise, skew, expmech/em, n_star, above_range, bracket\n" +
+		"shatter init writes a first sweep; shatter schema helps an editor\n")
 	return b.String()
 }
 

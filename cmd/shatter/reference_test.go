@@ -31,7 +31,7 @@ func TestReference(t *testing.T) {
 		{"keys", "Keys of the sweep file", "An *axis* takes a list: the sweep is the product of all axes.",
 			[]string{"key"}},
 		{"names", "Values of keys", "Each name belongs to a registry, such as the distributions.",
-			[]string{"task", "class", "distribution", "noise", "adversary", "premise", "scale", "format"}},
+			[]string{"task", "class", "distribution", "noise", "adversary", "premise", "scale", "status", "format"}},
 		{"columns", "Columns of result files", "`shatter query DIR --schema` lists those of one result.",
 			[]string{"column"}},
 		{"algorithms", "Built-in algorithms", "`shatter explain NAME` describes the parameters.",

@@ -120,7 +120,9 @@ func distinct[T cmp.Ordered](cells []*trial.Cell, of func(*trial.Cell) T) []T {
 }
 
 // note adds a sentence that explains facts.
-func (w *gridDescription) note(format string, args ...any) { w.notes = append(w.notes, fmt.Sprintf(format, args...)) }
+func (w *gridDescription) note(format string, args ...any) {
+	w.notes = append(w.notes, fmt.Sprintf(format, args...))
+}
 
 // add adds a fact.
 func (w *gridDescription) add(label, format string, args ...any) {

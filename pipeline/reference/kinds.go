@@ -3,9 +3,11 @@ package reference
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/shatterlab/shatter/pipeline"
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
 	"github.com/shatterlab/shatter/pipeline/problem/distribution"
@@ -165,6 +167,35 @@ func metrics() (all []Entry) {
 func premises() (all []Entry) {
 	for _, p := range theory.Premises() {
 		all = append(all, Entry{Name: p.Name, Doc: p.Doc})
+	}
+	return all
+}
+
+func statuses() (all []Entry) {
+	for _, s := range result.Statuses {
+		all = append(all, Entry{Name: s.Name, Doc: s.Doc, Example: "shatter table DIR --where status=" + s.Name})
+	}
+	return all
+}
+
+var (
+	glossaryRow  = regexp.MustCompile(`(?m)^\| (\*\*.+?) \| (.+) \|$`)
+	glossaryTerm = regexp.MustCompile(`\*\*(.+?)\*\*([^,]*)`)
+	codeLink     = regexp.MustCompile(" \\(\\[`[^`]+`\\]\\([^)]+\\)\\)")
+)
+
+// terms returns the words of the glossary, a section of the README of package pipeline. A term with several meanings
+// has several entries.
+func terms() (all []Entry) {
+	_, glossary, _ := strings.Cut(pipeline.Readme, "\n## Words\n")
+	for _, row := range glossaryRow.FindAllStringSubmatch(strings.ReplaceAll(glossary, `\*`, "∗"), -1) {
+		doc := plain(codeLink.ReplaceAllString(row[2], ""))
+		for _, term := range glossaryTerm.FindAllStringSubmatch(row[1], -1) {
+			if context := strings.TrimSpace(term[2]); context != "" {
+				doc = context + ": " + doc
+			}
+			all = append(all, Entry{Name: strings.ReplaceAll(term[1], "∗", "*"), Doc: strings.ReplaceAll(doc, "∗", "*")})
+		}
 	}
 	return all
 }

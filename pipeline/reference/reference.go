@@ -65,6 +65,8 @@ func Kinds() []Kind {
 		{"metric", "metrics", "of trials, measured by workers; columns m_NAME", metrics},
 		{"premise", "premises", "of theorems, as theory_reason names them", premises},
 		{"format", "formats", "of tables, values of -o", formats},
+		{"status", "statuses", "of cells, values of the column status", statuses},
+		{"term", "terms", "of documents and messages", terms},
 	}
 }
 

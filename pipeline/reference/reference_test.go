@@ -40,6 +40,11 @@ func TestFind(t *testing.T) {
 		{"clean-labels", []string{"premise clean-labels"}},
 		{"query_error", []string{"metric query_error"}},
 		{"learn", []string{"task learn"}},
+		{"best_error", []string{"key problem.best_error", "column best_error"}},
+		{"above_range", []string{"status above_range"}},
+		{"n*", []string{"term n*"}},
+		{"budget", []string{"term budget", "term budget"}},
+		{"ladder", []string{"term ladder"}},
 	} {
 		found, _ := Find(tt.word, all)
 		var got []string
