@@ -24,12 +24,12 @@ func compareCommand() *cobra.Command {
 
 Cells are the same if their keys are: seed, n and trials may differ. With --by COLUMN, as often as
 needed, cells are compared that agree in all columns but these (parameters go with the algorithm);
---by COLUMN=X,Y has X on the side of A and Y on that of B:
+--by COLUMN=X,Y has X on the side of A and Y on that of B.
 
 Two cells differ if their brackets have no n in common (in task online: if the intervals of their
-regret have no value in common). They are "not told apart" if the brackets overlap, which does not
-prove them equal, and "unknown" if one of them is not decided. ratio_low and ratio_high bound n* of
-A divided by n* of B. All verdicts hold together with the stated confidence. For smaller
+regret have no value in common). They are "equal" if their rows have the same values in every
+column, "not told apart" if their brackets overlap, which does not prove that n* is equal, and
+"unknown" if one of them is not decided. ratio_low and ratio_high bound n* of A divided by n* of B. All verdicts hold together with the stated confidence. For smaller
 differences, let both sweeps search with a smaller "within".
 
 Exit codes: 0 nothing differs; 1 something does; 2 no cell in common, or no results.`,

@@ -58,6 +58,7 @@ type display struct {
 	width    func() int      // characters of a line of the terminal
 	reported map[string]bool // kinds of failures
 	began    time.Time
+	printed  bool      // a plain line of progress was printed
 	last     time.Time // time of the last plain line or progress event
 }
 
@@ -128,7 +129,7 @@ func (d *display) rewrite(text func() line) {
 		fmt.Fprintf(d.w, "\r\x1b[K%s", text().cut(d.width()-1, d.color))
 	case "plain":
 		if time.Since(d.last) >= plainEvery {
-			d.last = time.Now()
+			d.last, d.printed = time.Now(), true
 			d.say("%s", text())
 		}
 	}
@@ -160,8 +161,11 @@ func (d *display) failure(f coordinator.Failure) {
 	}
 }
 
-// summary shows the alarms, dropped results and failures of a run.
+// summary shows the alarms, dropped results and failures of a run, and corrects the last plain line of progress.
 func (d *display) summary(s *coordinator.Summary) {
+	if d.printed {
+		d.say("%d/%d cells  %s trials", s.Decided, s.Cells, wording.Thousands(float64(s.Trials)))
+	}
 	for _, a := range s.Alarms {
 		d.say("shatter: integrity alarm: %s", printable(a))
 	}

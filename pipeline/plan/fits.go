@@ -10,6 +10,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
@@ -257,12 +258,18 @@ func nameGroups(groups []FitGroup, fixed []fixedValues) {
 	for i := range groups {
 		var words []string
 		for _, v := range fixed[i] {
-			if len(values[groups[i].Algorithm+" "+v.name]) > 1 {
+			absent := v.text == "0" && isDistributionKey(v.name) // in the problem of this group
+			if len(values[groups[i].Algorithm+" "+v.name]) > 1 && !absent {
 				words = append(words, v.name+" "+v.text)
 			}
 		}
 		groups[i].Words = strings.Join(words, ", ")
 	}
+}
+
+// isDistributionKey reports whether only some distributions take the key, such as mass.
+func isDistributionKey(name string) bool {
+	return slices.ContainsFunc(distribution.Keys(), func(k *distribution.Key) bool { return k.Name == name })
 }
 
 // fixedValues holds the values that all points of a group share, about in the order of the table's columns.

@@ -23,6 +23,7 @@ import (
 // Verdicts about a pair of cells.
 const (
 	Differ       = "differ"         // their intervals have no value in common
+	Equal        = "equal"          // their rows have the same values in every column
 	NotToldApart = "not told apart" // their intervals overlap, which does not prove them equal
 	Unknown      = "unknown"        // their intervals overlap, and one of the cells is not decided
 )
@@ -57,7 +58,9 @@ func Compare(a, b *Table, by []By) (*Comparison, error) {
 	}
 	for i := range c.pairs {
 		p := &c.pairs[i]
-		p.verdict = judge(c.a.interval(p.a), c.b.interval(p.b))
+		if p.verdict = judge(c.a.interval(p.a), c.b.interval(p.b)); c.sameRow(p) {
+			p.verdict = Equal
+		}
 	}
 	slices.SortStableFunc(c.pairs, func(p, q pair) int { return cmp.Compare(p.verdict, q.verdict) })
 	return c, nil
@@ -101,6 +104,20 @@ func judge(a, b interval) string {
 	return Unknown
 }
 
+// sameRow reports whether the rows of a pair have the same columns and values.
+func (c *Comparison) sameRow(p *pair) bool {
+	a, b := c.a.sheet, c.b.sheet
+	if len(a.Columns) != len(b.Columns) {
+		return false
+	}
+	for i := range a.Columns {
+		if a.Columns[i].Name != b.Columns[i].Name || a.At(p.a, i) != b.At(p.b, i) {
+			return false
+		}
+	}
+	return true
+}
+
 // Differ reports whether any two cells differ.
 func (c *Comparison) Differ() bool { return c.count(Differ) > 0 }
 
@@ -119,6 +136,9 @@ func (c *Comparison) Summary() string {
 	line := fmt.Sprintf("%s compared, %d not told apart, %d differ, %d unknown",
 		wording.CountOf(len(c.pairs), "pair of cells", "pairs of cells"),
 		c.count(NotToldApart), c.count(Differ), c.count(Unknown))
+	if n := c.count(Equal); n > 0 {
+		line += fmt.Sprintf(", %d equal", n)
+	}
 	if len(c.by) == 0 {
 		for side, t := range []*Table{c.a, c.b} {
 			if n := t.sheet.Len() - len(c.pairs); n > 0 { // each row is in at most one pair
