@@ -205,7 +205,7 @@ func overview(all []reference.Entry) string {
 		}
 		writeWrapped(&b, fmt.Sprintf("  %-15s", k.Plural), few)
 	}
-	b.WriteString("\nshatter explain WORD explains one: problem.noise, skew, expmech/em, n_star, above_range, bracket\n" +
+	b.WriteString("\nshatter explain WORD explains one: problem.noise, n_star, above_range, bracket\n" +
 		"shatter init writes a first sweep; shatter schema helps an editor\n")
 	return b.String()
 }
