@@ -29,8 +29,10 @@ needed, cells are compared that agree in all columns but these (parameters go wi
 Two cells differ if their brackets have no n in common (in task online: if the intervals of their
 regret have no value in common). They are "equal" if their rows have the same values in every
 column, "not told apart" if their brackets overlap, which does not prove that n* is equal, and
-"unknown" if one of them is not decided. ratio_low and ratio_high bound n* of A divided by n* of B. All verdicts hold together with the stated confidence. For smaller
-differences, let both sweeps search with a smaller "within".
+"unknown" if one of them is not decided. ratio_low and ratio_high bound n* of A divided by n* of B.
+
+All verdicts hold together with the stated confidence. For smaller differences, let both sweeps
+search with a smaller "within".
 
 Exit codes: 0 nothing differs; 1 something does; 2 no cell in common, or no results.`,
 		RunE: func(c *cobra.Command, args []string) error {
