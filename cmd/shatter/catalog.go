@@ -152,8 +152,9 @@ func sandboxOf(ctx context.Context) sandbox.Policy {
 func confined(c *cobra.Command) *cobra.Command {
 	mode, read, names := string(sandbox.Prefer), []string(nil), []string(nil)
 	flags := c.Flags()
-	flags.StringVar(&mode, "sandbox", mode, "`layers` around plugins: prefer (those that this machine has), require ("+
-		wording.And(sandbox.Required())+"), or off")
+	flags.StringVar(&mode, "sandbox", mode,
+		"`layers` around plugins: prefer (those that this machine has), require ("+
+			wording.And(sandbox.Required())+"), or off")
 	flags.StringArrayVar(&read, "sandbox-read", nil,
 		"`path` that plugins may read, in addition to themselves and the system's libraries (repeatable)")
 	flags.StringArrayVar(&names, "plugin-env", nil,

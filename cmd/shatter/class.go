@@ -24,9 +24,11 @@ type classQuery struct {
 }
 
 func (q *classQuery) register(c *cobra.Command) {
-	c.Flags().StringVar(&q.domain, "domain", "", "`X` of a class whose points are numbers in 0..X-1, like 1024 or 2^10")
+	c.Flags().StringVar(&q.domain, "domain", "",
+		"`X` of a class whose points are numbers in 0..X-1, like 1024 or 2^10")
 	c.Flags().IntVar(&q.dim, "d", 0, "`number` of coordinates of a point")
-	c.Flags().BoolVar(&q.noConstant, "no-constant", false, "class thresholds without the hypothesis that labels every point -1")
+	c.Flags().BoolVar(&q.noConstant, "no-constant", false,
+		"class thresholds without the hypothesis that labels every point -1")
 }
 
 // given returns the name of a flag that is set, or "".

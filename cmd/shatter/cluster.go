@@ -66,7 +66,8 @@ The certificates are signed by an authority of the cluster's own and are good fo
 	flags := c.Flags()
 	flags.StringArrayVar(&o.Hosts, "host", nil,
 		"`name` or address of a server as clients reach it (one, or at least three; repeatable; default localhost)")
-	flags.StringVar(&o.TLS.Cert, "tls-cert", "", "`file` with the certificate of all servers, in PEM (default a certificate of the cluster's own authority)")
+	flags.StringVar(&o.TLS.Cert, "tls-cert", "",
+		"`file` with the certificate of all servers, in PEM (default of the cluster's authority)")
 	flags.StringVar(&o.TLS.Key, "tls-key", "", "`file` with the key of --tls-cert")
 	flags.StringVar(&o.TLS.CA, "tls-ca", "", "`file` with the authority that signed --tls-cert")
 	addExpires(flags, &o.Expires)
@@ -103,7 +104,8 @@ func changing(
 	c *cobra.Command, change func(c *cobra.Command, cluster *authority.Cluster, args []string) error,
 ) *cobra.Command {
 	dir := ""
-	c.Flags().StringVar(&dir, "dir", "", "`folder` of the cluster (default $"+clusterVariable+", or the working directory)")
+	c.Flags().StringVar(&dir, "dir", "",
+		"`folder` of the cluster (default $"+clusterVariable+", or the working directory)")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		cluster, err := authority.Open(c.Context(), cmp.Or(dir, os.Getenv(clusterVariable), "."))
 		if err != nil {

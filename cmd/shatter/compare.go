@@ -61,7 +61,8 @@ Exit codes: 0 nothing differs; 1 something does; 2 no cell in common, or no resu
 		},
 	}
 	addOutput(c, &format, compareFormats, "")
-	c.Flags().StringArrayVar(&columns, "by", nil, "`COLUMN` in which the cells of a pair may differ, or COLUMN=X,Y (repeatable)")
+	c.Flags().StringArrayVar(&columns, "by", nil,
+		"`COLUMN` in which the cells of a pair may differ, or COLUMN=X,Y (repeatable)")
 	return c
 }
 

@@ -47,7 +47,8 @@ under --dir are never removed.`,
 	f.register(flags)
 	flags.StringVar(&f.Dir, "dir", "", "`folder` for the sweeps' output folders (required)")
 	addAge(flags, &f.Keep, "keep", "`age` at which ended sweeps are deleted, like 30d or 12h (default never)")
-	flags.DurationVar(&f.Lease, "lease", 10*time.Second, "`time` without a renewal after which another coordinator takes over")
+	flags.DurationVar(&f.Lease, "lease", 10*time.Second,
+		"`time` without a renewal after which another coordinator takes over")
 	return c
 }
 

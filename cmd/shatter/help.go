@@ -31,7 +31,8 @@ var examples = map[string]string{
 	"trial":  "shatter trial out 0123456789/100/7",
 	"verify": "shatter verify out --sample 1%",
 	"cache":  "shatter cache",
-	"table":  "shatter table out --where epsilon=0.5 --sort algorithm,-n_star\nshatter table out --columns algorithm,epsilon,n_star,m_training_error -o tex",
+	"table": "shatter table out --where epsilon=0.5 --sort algorithm,-n_star\n" +
+		"shatter table out --columns algorithm,epsilon,n_star,m_training_error -o tex",
 	"plot": "shatter plot out --what error                            # mean error against n\n" +
 		"shatter plot out --x noise_rate --where epsilon=1,2      # n* against the noise rate\n" +
 		"shatter plot out --what curve --group epsilon            # success rates, a color per epsilon\n" +

@@ -31,7 +31,8 @@ type httpFlags struct {
 func (f *httpFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.address, "http", "",
 		"`host:port` for /healthz, /readyz and Prometheus metrics at /metrics (default none)")
-	flags.BoolVar(&f.public, "http-public", false, "permission to use an address for --http that other machines reach")
+	flags.BoolVar(&f.public, "http-public", false,
+		"permission to use an address for --http that other machines reach")
 }
 
 // listen begins to answer at --http. Without it, it returns nil.
@@ -145,7 +146,8 @@ type logFlags struct{ format, level string }
 
 func (f *logFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.format, "log-format", "text", "`format` of the log: text or json, one line per event")
-	flags.StringVar(&f.level, "log-level", "info", "least `level` that is logged: debug (every job), info, warn or error")
+	flags.StringVar(&f.level, "log-level", "info",
+		"least `level` that is logged: debug (every job), info, warn or error")
 }
 
 // logger returns a logger that writes to w.

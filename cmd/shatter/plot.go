@@ -39,15 +39,18 @@ stderr name it. --where, --x and --group choose instead.`,
 		RunE: func(c *cobra.Command, args []string) error { return f.plot(c, args[0]) },
 	}
 	c.Flags().StringVar(&f.out, "out", "", "`folder` for the figures (default DIR/figures)")
-	c.Flags().StringSliceVar(&f.formats, "format", []string{"svg", "pdf"}, "`formats` of the files: "+strings.Join(plotFormats, ", "))
+	c.Flags().StringSliceVar(&f.formats, "format", []string{"svg", "pdf"},
+		"`formats` of the files: "+strings.Join(plotFormats, ", "))
 	f.where.add(c)
-	c.Flags().StringVar(&f.choice.X, "x", "", "`parameter` along the x axis (default each one that varies; n with curve and error)")
+	c.Flags().StringVar(&f.choice.X, "x", "",
+		"`parameter` along the x axis (default each one that varies; n with curve and error)")
 	c.Flags().StringSliceVar(&f.choice.Group, "group", nil,
 		"`keys` with a line for each value; the others are fixed (default all keys, up to 12 lines)")
 	c.Flags().StringVar(&f.choice.Scale, "scale", "",
 		"`scale` of the axes: linear, log (of x), semilog (of y) or log-log (default log-log; log with curve and error)")
-	c.Flags().StringSliceVar(&f.choice.What, "what", nil, "`figures`: n (n* against parameters), curve (success rates), "+
-		"error (mean error), regret, find (another number against n), or a metric (default all but metrics)")
+	c.Flags().StringSliceVar(&f.choice.What, "what", nil,
+		"`figures`: n (n* against parameters), curve (success rates), "+
+			"error (mean error), regret, find (another number against n), or a metric (default all but metrics)")
 	c.Flags().Float64Var(&f.width, "width", 3.25, "width of a figure in `inches`")
 	return c
 }

@@ -37,8 +37,9 @@ func pluginTestCommand() *cobra.Command {
 	flags := c.Flags()
 	addOutput(c, &p.format, listFormats, "")
 	flags.StringVar(&p.only, "run", "", "regular `expression` for ALGORITHM/CHECK of the checks to run (default all)")
-	flags.StringArrayVar(&p.settings, "setting", nil, "`setting` of the tests, such as class=thresholds,domain=64,n=100; "+
-		"other keys are parameters (repeatable; default the suite's settings)")
+	flags.StringArrayVar(&p.settings, "setting", nil,
+		"`setting` of the tests, such as class=thresholds,domain=64,n=100; "+
+			"other keys are parameters (repeatable; default the suite's settings)")
 	flags.StringArrayVar(&p.expect, "expect-fail", nil,
 		"`CHECK=REASON` of a check that must fail (repeatable)")
 	return c

@@ -83,8 +83,9 @@ func (f *runFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.out, "out", "", "output `folder` (default shatter-out/NAME, where NAME is the sweep's name)")
 	flags.IntVar(&f.workers, "workers", runtime.NumCPU(),
 		"`number` of plugin processes on this machine; 0 is allowed with --server")
-	flags.StringVar(&f.url, "server", "", "`URL` of a NATS server with JetStream instead of the embedded one, tls://host:port; "+
-		fromEnvironment+" for that of $"+serverVariable)
+	flags.StringVar(&f.url, "server", "",
+		"`URL` of a NATS server with JetStream instead of the embedded one, tls://host:port; "+
+			fromEnvironment+" for that of $"+serverVariable)
 	f.registerAccess(flags)
 	flags.BoolVar(&f.mode.Extend, "extend", false,
 		"continuation after a change of the sweep file; outcomes that still apply are kept")
@@ -99,7 +100,8 @@ func (f *runFlags) register(c *cobra.Command) {
 	f.http.register(flags)
 	f.logs.register(flags)
 	flags.StringVar(&f.log, "log", "", "`file` to which the log is appended (default none)")
-	flags.StringVar(&f.pluginLog, "plugin-log", "", "`folder` for the output of the plugins on this machine (default none)")
+	flags.StringVar(&f.pluginLog, "plugin-log", "",
+		"`folder` for the output of the plugins on this machine (default none)")
 }
 
 // check returns an error for flags that contradict each other, and completes those of the server.

@@ -60,7 +60,8 @@ the process, to twice --memory and 512 MB, and let the service manager restart i
 	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:0", "`address`; with port 0, any free port")
 	c.Flags().StringVar(&f.tokenFile, "token-file", "",
 		"`file` with the token (default $"+tokenVariable+")")
-	c.Flags().StringVar(&f.tlsCert, "tls-cert", "", "`file` with the server's certificate and its chain, in PEM (default no encryption)")
+	c.Flags().StringVar(&f.tlsCert, "tls-cert", "",
+		"`file` with the server's certificate and its chain, in PEM (default no encryption)")
 	c.Flags().StringVar(&f.tlsKey, "tls-key", "", "`file` with the key of that certificate, in PEM")
 	c.Flags().IntVar(&f.queries, "queries", 4, "`number` of queries that run in parallel")
 	return c

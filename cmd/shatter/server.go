@@ -27,7 +27,8 @@ type serverFlags struct {
 }
 
 func (f *serverFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.url, "server", "", "`URL` of the NATS server with JetStream, tls://host:port (default $"+serverVariable+")")
+	flags.StringVar(&f.url, "server", "",
+		"`URL` of the NATS server with JetStream, tls://host:port (default $"+serverVariable+")")
 	f.registerAccess(flags)
 }
 
@@ -36,7 +37,8 @@ func (f *serverFlags) access() []fileFlag {
 	return []fileFlag{
 		{"creds", "SHATTER_CREDS", &f.credentials, "credentials `file` from shatter cluster"},
 		{"tls-ca", "SHATTER_TLS_CA", &f.tls.CA, "`file` with the authority of the server's certificate, in PEM"},
-		{"tls-cert", "SHATTER_TLS_CERT", &f.tls.Cert, "`file` with the client's certificate, if the server requires one, in PEM"},
+		{"tls-cert", "SHATTER_TLS_CERT", &f.tls.Cert,
+			"`file` with the client's certificate, if the server requires it, in PEM"},
 		{"tls-key", "SHATTER_TLS_KEY", &f.tls.Key, "`file` with the key of --tls-cert, in PEM"},
 	}
 }

@@ -51,7 +51,8 @@ code is that of shatter run. Leaving it with Ctrl-C does not stop the sweep.`,
 func addDesiredState(c *cobra.Command, priority *int, weight *float64, budget *coordinator.Budget) {
 	flags := c.Flags()
 	flags.IntVar(priority, "priority", 0, "`priority` of the sweep; sweeps with a greater one go first")
-	flags.Float64Var(weight, "weight", 1, "`share` of the workers' time, relative to other sweeps of the same priority")
+	flags.Float64Var(weight, "weight", 1,
+		"`share` of the workers' time, relative to other sweeps of the same priority")
 	addBudget(flags, budget,
 		"limit after which the sweep is paused: trials (50000) or worker time (2h) (default none)")
 }

@@ -144,9 +144,11 @@ the largest n measured; the files of the result do not have it.`,
 		RunE: func(c *cobra.Command, args []string) error { return f.show(c, args[0]) },
 	}
 	addOutput(c, &f.format, render.Names(), "")
-	c.Flags().StringSliceVar(&f.view.Columns, "columns", nil, "`columns` to show, in this order (default those that vary)")
+	c.Flags().StringSliceVar(&f.view.Columns, "columns", nil,
+		"`columns` to show, in this order (default those that vary)")
 	f.where.add(c)
-	c.Flags().StringSliceVar(&f.sort, "sort", nil, "`columns` by which rows are sorted; -COLUMN sorts from large to small")
+	c.Flags().StringSliceVar(&f.sort, "sort", nil,
+		"`columns` by which rows are sorted; -COLUMN sorts from large to small")
 	c.Flags().StringVar(&f.what, "what", "table", "`name` of the table: "+strings.Join(result.Sheets(), ", "))
 	c.Flags().BoolVar(&f.details, "details", false, "all columns, with parameters of algorithms, sources and reasons")
 	addWidth(c, &f.view.Width, &f.format)

@@ -22,7 +22,8 @@ import (
 // is broken.
 func (p *Plan) Explain(w io.Writer, width int) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: task %s, %s, %s\n", p.Name, p.Cells[0].Task, p.describeSeed(), wording.Count(len(p.Cells), "cell"))
+	fmt.Fprintf(&b, "%s: task %s, %s, %s\n", p.Name, p.Cells[0].Task, p.describeSeed(),
+		wording.Count(len(p.Cells), "cell"))
 	facts := p.description
 	for _, fit := range p.Fits {
 		facts = append(facts, fact{"fit", fit.String()})
@@ -379,8 +380,8 @@ func (w *gridDescription) noteSearch(confidence float64, monotone bool, violatio
 }
 
 // statesInWords explains the values of goal.states.
-const statesInWords = "The error is that of the worst state that is probed; for states: final, that of the final state. " +
-	"At the worst state, all answers except a share alpha must agree with the states that gave them."
+const statesInWords = "The error is that of the worst state that is probed; for states: final, that of the final " +
+	"state. At the worst state, all answers except a share alpha must agree with the states that gave them."
 
 // sizeList returns the sample sizes or numbers of rounds, such as "100, 200".
 func (w *gridDescription) sizeList() string {
