@@ -49,7 +49,38 @@ func (k *knowledge) aim() (claims []claim, wide bool) {
 	if second >= 0 && sizes[second] < k.high {
 		claims = append(claims, claim{sizes[second], sufficient, costs[sufficient][second]})
 	}
+	if slices.ContainsFunc(claims, k.spent) {
+		if cheap := k.cheapClaims(sizes, costs); len(cheap) > 0 {
+			return cheap, true
+		}
+	}
 	return claims, first >= 0 && second >= 0 && !k.find.narrow(sizes[first], sizes[second])
+}
+
+// spent reports whether a claim deserves no more trials: its size has taken a third of the limit,
+// and the claim is expected to take more than half of the rest. A size whose success rate is
+// nearly Target would take all trials, and still not be decided.
+func (k *knowledge) spent(c claim) bool {
+	i, ok := slices.BinarySearchFunc(k.read, c.n, bySize)
+	return ok && int64(k.read[i].Consumed) > k.find.MaxTrials/3 && c.trials > float64(k.find.MaxTrials-k.trials)/2
+}
+
+// cheapClaims returns the claims that narrow the bracket most, without sizes whose trials are
+// spent or which need more than half of the rest. There may be none.
+func (k *knowledge) cheapClaims(sizes []int64, costs [2][]float64) (claims []claim) {
+	most := float64(k.find.MaxTrials-k.trials) / 2
+	for i := len(sizes) - 1; i >= 0; i-- {
+		if cost := costs[insufficient][i]; sizes[i] > k.low && cost <= most {
+			claims = append(claims, claim{sizes[i], insufficient, cost})
+			break
+		}
+	}
+	for i, n := range sizes {
+		if cost := costs[sufficient][i]; n < k.high && cost <= most {
+			return append(claims, claim{n, sufficient, cost})
+		}
+	}
+	return claims
 }
 
 // aimedWidth returns the width in ln n of the target bracket.
@@ -88,6 +119,8 @@ func (k *knowledge) candidates(width float64) []int64 {
 	return slices.Compact(sizes)
 }
 
+func bySize(p *point, n int64) int { return cmp.Compare(p.N, n) }
+
 // expectedTrials returns, for each of the ascending sizes, the expected number of further trials
 // needed to show that it lies on that side.
 func (k *knowledge) expectedTrials(sizes []int64, side side) []float64 {
@@ -97,7 +130,7 @@ func (k *knowledge) expectedTrials(sizes []int64, side side) []float64 {
 		if side == insufficient && n <= k.low || side == sufficient && n >= k.high {
 			continue
 		}
-		gap, ok := slices.BinarySearchFunc(k.read, n, func(p *point, n int64) int { return cmp.Compare(p.N, n) })
+		gap, ok := slices.BinarySearchFunc(k.read, n, bySize)
 		var have, more float64
 		switch {
 		case side == insufficient: // every gap up to n must be refuted

@@ -1,7 +1,6 @@
 package estimate
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -77,7 +76,7 @@ func (s *Search) plan() {
 			p.until = checkpoint(p.Consumed)
 		}
 	}
-	if cost := roundCost(s.open); s.trials+cost > s.find.MaxTrials {
+	if cost := roundCost(s.open); s.trials+cost > s.find.MaxTrials || slices.ContainsFunc(s.claims, s.spent) {
 		if s.allFailed() {
 			s.finish(StatusFailed, NoneRan)
 		} else {
@@ -107,9 +106,14 @@ func roundCost(open []*point) (trials int64) {
 }
 
 // limitReason describes the open question if the limit of trials does not permit the next round,
-// which needs cost trials.
+// which needs cost trials, or if a size of the claims is spent.
 func (k *knowledge) limitReason(cost int64, claims []claim) string {
-	text := fmt.Sprintf("limit of %d trials: %d were used, the next step takes %d", k.find.MaxTrials, k.trials, cost)
+	text := fmt.Sprintf("limit of %d trials: %d were used, ", k.find.MaxTrials, k.trials)
+	if k.trials+cost > k.find.MaxTrials {
+		text += fmt.Sprintf("the next step takes %d", cost)
+	} else {
+		text += "more than a third of the limit at one size"
+	}
 	for _, c := range claims {
 		shown := [...]string{"insufficient", "sufficient"}[c.side]
 		text += fmt.Sprintf("; about %d more would show that %s is %s", Roughly(c.trials), k.sizeName(c.n), shown)
@@ -191,7 +195,7 @@ func (s *Search) readRound() {
 	for _, p := range s.open {
 		count := p.until - p.Consumed
 		if p.Consumed == 0 {
-			i, _ := slices.BinarySearchFunc(s.read, p, func(a, b *point) int { return cmp.Compare(a.N, b.N) })
+			i, _ := slices.BinarySearchFunc(s.read, p.N, bySize)
 			s.read = slices.Insert(s.read, i, p)
 		}
 		successes := p.readTrials()

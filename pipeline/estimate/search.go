@@ -91,7 +91,9 @@ type Point struct {
 //     From, 4 From and so on, of which To is the last. After that they are one size to be shown
 //     insufficient and one to be shown sufficient, chosen to minimize the expected number of missing
 //     trials. If two sizes contradict each other, the smaller one succeeding and the larger one
-//     not, more trials of these two are read first.
+//     not, more trials of these two are read first. A size that has taken a third of the limit of
+//     trials gets more only if they are expected to be enough; otherwise other sizes narrow the
+//     bracket, and when they no longer do, the search ends undecided.
 //  5. When the bracket is narrow enough, a few trials on both sides of it test for a fall of the
 //     success rate: see [Find.Monotone] and spotChecks. They change the status, never the bracket.
 //

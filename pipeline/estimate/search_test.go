@@ -67,6 +67,26 @@ func (w world) run(s *Search, b Block) {
 	}
 }
 
+// A size whose rate is nearly the target takes no more than about a third of the limit, and the sizes
+// next to it are shown insufficient and sufficient all the same.
+func TestSpentSizes(t *testing.T) {
+	const limit = 50000
+	rate := func(n int64) float64 { return []float64{0.87, 0.9001, 0.93}[min(max(n, 13), 15)-13] }
+	for seed := range uint64(3) {
+		r := world{rate: rate, seed: seed}.solve(t, Find{
+			From: 1, To: 10000, Within: 1.05, Confidence: 0.95, Target: 0.9, Cells: 1, MaxTrials: limit,
+		})
+		for _, p := range r.Points {
+			if p.Consumed > limit/2 {
+				t.Errorf("seed %d: %d of %d trials at n = %d", seed, p.Consumed, r.Trials, p.N)
+			}
+		}
+		if r.Status != StatusUndecided || r.Low != 13 || r.High != 15 {
+			t.Errorf("seed %d: %s, bracket (%d, %d]: %s", seed, r.Status, r.Low, r.High, r.Reason)
+		}
+	}
+}
+
 // logistic returns a rate that equals target at star and has that slope in ln n.
 func logistic(star, slope, target float64) func(int64) float64 {
 	return func(n int64) float64 {
