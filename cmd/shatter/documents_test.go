@@ -59,6 +59,35 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// documented matches the sweeps of documents that need no plugin of others.
+var documented = regexp.MustCompile("(?s)```yaml\n(name: [^`]*?)```")
+
+// The sweeps of documents are valid.
+func TestDocumentedSweepsAreValid(t *testing.T) {
+	dir, sweeps := t.TempDir(), 0
+	write(t, filepath.Join(dir, "breast_cancer.csv"), testkit.ReadFile(t, "examples/breast_cancer.csv"))
+	for _, pattern := range []string{"../../*.md", "../../schemas/*.md", "../../plugins/*.md"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			for _, m := range documented.FindAllStringSubmatch(testkit.ReadFile(t, file), -1) {
+				if strings.Contains(m[1], "plugins:") {
+					continue
+				}
+				sweeps++
+				if _, stderr, code := shatter(t, "check", write(t, filepath.Join(dir, "sweep.yaml"), m[1])); code != 0 {
+					t.Errorf("a sweep of %s: exit %d: %s", file, code, stderr)
+				}
+			}
+		}
+	}
+	if sweeps < 3 {
+		t.Errorf("found only %d sweeps", sweeps)
+	}
+}
+
 // splitExample returns the command at the start of an example and its output. A command goes on
 // after a backslash, and inside of double quotes.
 func splitExample(text string) (command, output string) {
