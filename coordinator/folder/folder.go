@@ -46,7 +46,7 @@ func (e *OwnerError) Error() string {
 	return fmt.Sprintf("claim output folder %q: %s", e.Dir, e.Reason)
 }
 
-// A ChangedError reports that the sweep is not the one that the folder's outcomes were made for.
+// A ChangedError reports that the sweep differs from the sweep that has made the outcomes of the folder.
 type ChangedError struct {
 	Dir   string
 	Same  bool // the sweep file is the same: something that it relies on has changed

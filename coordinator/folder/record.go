@@ -150,9 +150,6 @@ func (r *Record) adoptSeed(p *plan.Plan) error {
 // Open opens the folder for reading, for the plan that its sweep file yields at present. It fails
 // if that plan is not the plan of the run, because a data file or an algorithm has changed.
 func (r *Record) Open(p *plan.Plan) (*Folder, error) {
-	if err := r.checkFiles(p); err != nil {
-		return nil, err
-	}
 	if err := r.adoptSeed(p); err != nil {
 		return nil, err
 	}
@@ -161,9 +158,7 @@ func (r *Record) Open(p *plan.Plan) (*Folder, error) {
 		return nil, err
 	}
 	if digest != r.Digest {
-		return nil, fmt.Errorf("the sweep file of %q is no longer understood as it was when it was run:\n  %s\n"+
-			"use the plugins and the release that made the result%s",
-			r.Dir, strings.Join(plan.Diff(r.earlierPlan(), p), "\n  "), inBrackets(r.Release()))
+		return nil, r.explain(p)
 	}
 	l, report, err := ledger.Read(filepath.Join(r.Dir, "ledger"), r.ID)
 	if err != nil {
@@ -172,30 +167,27 @@ func (r *Record) Open(p *plan.Plan) (*Folder, error) {
 	return &Folder{Record: *r, Plan: p, Ledger: l, Report: report}, nil
 }
 
-func inBrackets(s string) string {
-	if s == "" {
-		return ""
-	}
-	return " (" + s + ")"
-}
-
-// checkFiles returns an error if the content of a data file is not the recorded one.
-func (r *Record) checkFiles(p *plan.Plan) error {
-	recorded := r.earlierPlan()
-	if recorded == nil {
-		return nil // the digest of the plan reveals the difference
-	}
-	digests := map[string]bool{}
-	for _, c := range recorded.Cells {
-		if _, digest := c.Problem.File(); digest != "" {
+// explain returns the error about a plan that is not the plan of the run.
+func (r *Record) explain(p *plan.Plan) error {
+	recorded, digests := r.earlierPlan(), map[string]bool{}
+	if recorded != nil {
+		for _, c := range recorded.Cells {
+			_, digest := c.Problem.File()
 			digests[digest] = true
 		}
 	}
 	for _, c := range p.Cells {
-		if file, digest := c.Problem.File(); digest != "" && !digests[digest] {
+		if file, digest := c.Problem.File(); recorded != nil && !digests[digest] && digest != "" {
+			delete(digests, "")
 			return fmt.Errorf("data file %q is not the one that the sweep was run with: its SHA-256 is %s, recorded "+
 				"is %s; put that one back", file, digest, strings.Join(slices.Sorted(maps.Keys(digests)), ", "))
 		}
 	}
-	return nil
+	release := r.Release()
+	if release != "" {
+		release = " (" + release + ")"
+	}
+	return fmt.Errorf("the sweep file of %q is no longer understood as it was when it was run:\n  %s\n"+
+		"use the plugins and the release that made the result%s",
+		r.Dir, strings.Join(plan.Diff(recorded, p), "\n  "), release)
 }
