@@ -305,12 +305,9 @@ func (d *draft) fixedBut(x string, c *trial.Cell) fixedValues {
 		}
 	}
 	for _, k := range trial.KeyColumns() {
-		if k.Has(trial.Derived) {
-			continue
-		}
-		switch k.Name {
-		case "algorithm", "file": // they follow below
-		case "data":
+		switch {
+		case k.Name == "file": // with the data
+		case k.Name == "data":
 			if data := c.Problem.Data; data != nil && !varies["data"] {
 				fixed.put("data", data, filepath.Base(data.File)+" "+data.Label)
 			}
@@ -320,22 +317,15 @@ func (d *draft) fixedBut(x string, c *trial.Cell) fixedValues {
 			if len(d.entry.grid.Problem.Test) > 0 {
 				put("test", float64(c.Problem.Test))
 			}
-		case "queries":
-			if c.Queries > 0 {
-				put("queries", float64(c.Queries))
-			}
-		case "adversary":
-			if c.Adversary != nil {
-				put("adversary", c.Adversary.String())
-			}
-			put("algorithm", c.As)
+		case k.Name == "reference":
+			put("reference", scalar(d.setting.reference))
+		case !k.Has(trial.Derived):
+			put(k.Name, plainValue(k, c))
+		}
+		if k.Name == "adversary" {
 			for _, name := range slices.Sorted(maps.Keys(d.entry.use.Params)) {
 				put(schemas.ParamPrefix+name, c.Params[name])
 			}
-		case "reference":
-			put("reference", scalar(d.setting.reference))
-		default:
-			put(k.Name, plainValue(k, c))
 		}
 	}
 	return fixed
