@@ -79,10 +79,9 @@ func (o *fixedBets) wealth(s side, successes, n int) float64 {
 // If the trials are independent with probability p, the process ever reaches ln(1/level) with
 // probability at most level (Ville 1939), even if it is checked after every trial. 0 <= k <= n,
 // and p is in (0, 1).
-func LogWealth(k, n int, p float64) float64 { return logWealth(float64(k), float64(n), p) }
-
-func logWealth(k, n, p float64) float64 {
-	return logBeta(k+0.5, n-k+0.5) - math.Log(math.Pi) - float64(k*math.Log(p)) - float64((n-k)*math.Log1p(-p))
+func LogWealth(k, n int, p float64) float64 {
+	won, lost := float64(k), float64(n-k)
+	return logBeta(won+0.5, lost+0.5) - math.Log(math.Pi) - float64(won*math.Log(p)) - float64(lost*math.Log1p(-p))
 }
 
 func logBeta(a, b float64) float64 {

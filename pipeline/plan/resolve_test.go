@@ -3,7 +3,6 @@ package plan
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -16,8 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/testing/protocmp"
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/schemas"
@@ -1021,37 +1018,6 @@ func TestKeysSayWhatMatters(t *testing.T) {
 		cell, data, noise := c.Key != first.Key, c.DataKey != first.DataKey, c.NoiseKey != first.NoiseKey
 		if cell != tt.cell || data != tt.data || noise != tt.noise {
 			t.Errorf("%s -> %s: cell differs %v, data %v, noise %v", tt.old, tt.new, cell, data, noise)
-		}
-	}
-}
-
-func TestCellsTravel(t *testing.T) {
-	for _, name := range []string{"halfspace-margin"} {
-		src := testkit.ReadFile(t, "../../schemas/testdata/"+name+".yaml")
-		for _, c := range mustResolve(t, src, algorithms(), "").Cells {
-			b, err := json.Marshal(c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			back := new(trial.Cell)
-			if err := json.Unmarshal(b, back); err != nil {
-				t.Fatalf("%v in %s", err, b)
-			}
-			unsent := *c
-			unsent.Bounds, unsent.Guarantee = nil, nil
-			if diff := cmp.Diff(&unsent, back, protocmp.Transform()); diff != "" {
-				t.Error(diff)
-			}
-			if !proto.Equal(c.Setting(100), back.Setting(100)) {
-				t.Error("the setting changed on the way")
-			}
-		}
-	}
-	for _, bad := range []string{
-		``, `[]`, `{"Key":"x"}`, `{"Params":{"a":[1]}}`, `{"Params":{"a":99999999999999999999}}`, `{"Public":{"dim":-1}}`,
-	} {
-		if err := json.Unmarshal([]byte(bad), new(trial.Cell)); err == nil {
-			t.Errorf("cell %s was read", bad)
 		}
 	}
 }

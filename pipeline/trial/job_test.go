@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,6 +37,17 @@ func TestJobRoundTrip(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got, protocmp.Transform()); d != "" {
 		t.Error(d)
+	}
+}
+
+// Damaged cells are refused.
+func TestDamagedCell(t *testing.T) {
+	for _, bad := range []string{
+		``, `[]`, `{"Key":"x"}`, `{"Params":{"a":[1]}}`, `{"Params":{"a":99999999999999999999}}`, `{"Public":{"dim":-1}}`,
+	} {
+		if err := json.Unmarshal([]byte(bad), new(Cell)); err == nil {
+			t.Errorf("cell %s was read", bad)
+		}
 	}
 }
 
