@@ -219,24 +219,6 @@ func TestCacheTrim(t *testing.T) {
 	}
 }
 
-// A folder whose name looks like a pattern is used literally.
-func TestFolderNamedLikePattern(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run[1]*?")
-	c := &Cache{Dir: filepath.Join(dir, "cache")}
-	if _, err := addTo(t, c, 1, cached(1, 10, 0)); err != nil {
-		t.Fatal(err)
-	}
-	if list, err := c.List(); err != nil || len(list) != 1 {
-		t.Errorf("%v, %v", list, err)
-	}
-	if err := c.Trim(t.Context(), 0); err != nil {
-		t.Error(err)
-	}
-	if list, err := c.List(); err != nil || len(list) != 0 {
-		t.Errorf("%v, %v", list, err)
-	}
-}
-
 // A file of the cache may contain any bytes: they are outcomes of the entry, of another version,
 // or damage.
 func FuzzEntry(f *testing.F) {

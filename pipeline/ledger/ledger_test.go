@@ -621,21 +621,6 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A folder whose name looks like a pattern is used literally.
-func TestFolderNamedLikePattern(t *testing.T) {
-	dir := filepath.Join(testkit.MemoryDir(t), "run[1]*?")
-	for opened := range 2 {
-		l, report := open(t, dir)
-		if report.Outcomes != int64(opened) {
-			t.Errorf("opened %d times before: %d outcomes", opened, report.Outcomes)
-		}
-		ledgertest.Add(t, l, ledgertest.Batch(1, 0))
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // Select copies rows, and shares the columns if it selects all rows in order.
 func TestSelect(t *testing.T) {
 	b := ledgertest.Batch(3, 5)
