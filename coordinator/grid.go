@@ -10,7 +10,7 @@ import (
 
 // A grid holds the cells of a plan during a run: which are decided, and which may want trials.
 type grid struct {
-	cells   []*cell // in the order of the plan
+	cells   []*cell // cells in the plan's order
 	byKey   map[trial.Key]*cell
 	ready   cellQueue // cells that may want trials
 	changed []*cell   // cells whose new outcomes processChanged has not examined yet

@@ -25,7 +25,7 @@ type intake struct {
 	ledger       *ledger.Ledger
 	meter        *meter.Meter
 	environments map[string][]string                // identities of plugins in their environments, by digest
-	workers      map[string]*schemas.ManifestWorker // workers that sent results, by name; at most maxWorkers
+	workers      map[string]*schemas.ManifestWorker // workers that sent results, by name
 
 	synced uint64 // sequence number up to which all results are on disk
 	bytes  int    // size of the results in the ledger that may not be on disk yet
@@ -99,17 +99,11 @@ func (in *intake) countResult(v ledger.Verdict, bytes int) {
 // maxDropNotes is the number of dropped results per worker that are noted individually.
 const maxDropNotes = 20
 
-// maxWorkers is the number of workers whose results are counted separately. It is limited because
-// anyone with access to the queue can invent names.
-const maxWorkers = 10_000
-
 func (in *intake) worker(name string) *schemas.ManifestWorker {
 	x := in.workers[name]
 	if x == nil {
 		x = &schemas.ManifestWorker{Name: name}
-		if len(in.workers) < maxWorkers {
-			in.workers[x.Name] = x
-		}
+		in.workers[name] = x
 	}
 	return x
 }
@@ -188,7 +182,7 @@ func (in *intake) recordEnvironment(b *ledger.Batch) {
 	}
 }
 
-// knowEnvironment makes an identity known. If it was not, it returns those of the same plugin that were.
+// knowEnvironment records an identity. If it is new, it returns the earlier identities of the same plugin.
 func (in *intake) knowEnvironment(identity string) (before []string) {
 	program := schemas.ProgramOf(identity)
 	before = in.environments[program]

@@ -12,7 +12,7 @@ import (
 
 // A Prediction estimates the trials and time of a sweep, within about a factor of two.
 type Prediction struct {
-	Cells   []CellPrediction // in the order of the plan
+	Cells   []CellPrediction // predictions in the plan's order
 	Trials  float64          // trials in the table
 	Seconds float64          // time of one slot
 	Time    float64          // time on the requested number of slots

@@ -38,7 +38,7 @@ type Summary struct {
 	Partial      string      // reason why the result does not cover the whole sweep, such as a budget; "": it does
 	Left         []Undecided // cells that a spent budget leaves undecided
 
-	// The JSON names are those of records on servers.
+	// Records on servers use these JSON names.
 	RefutedBounds    []string // bounds that the table refutes, by row
 	RefutedStandings []string // distinct standings of these bounds: trial.Proved, trial.Declared
 

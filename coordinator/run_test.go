@@ -361,7 +361,7 @@ const hanging = 5 * time.Minute
 type setup struct {
 	dir    string
 	mode   folder.Mode
-	digest string // of all algorithms; "": one
+	digest string // digest of all algorithms; "": one
 	script script
 	refuse script // script for refusals; nil: publish them
 
@@ -676,7 +676,7 @@ func TestWorkersEnd(t *testing.T) {
 	}
 }
 
-// Outcomes of another plugin file are compared with those of the present one, once. A difference
+// Outcomes of another plugin file are compared once with outcomes of the present file. A difference
 // stops the run until these outcomes are dropped.
 func TestRecheck(t *testing.T) {
 	t.Parallel()
@@ -735,7 +735,7 @@ func TestRecheck(t *testing.T) {
 	must(setup{digest: "d", script: honest}, false)
 }
 
-// Workers elsewhere may run a plugin in other environments than those of recorded outcomes. The rechecks are made again
+// Workers elsewhere may run a plugin in other environments than recorded outcomes. The rechecks are made again
 // then, and a note names the change.
 func TestOtherEnvironment(t *testing.T) {
 	t.Parallel()

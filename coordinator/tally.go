@@ -20,7 +20,7 @@ type tally struct {
 	seconds  float64 // time that slots spent on these trials, as workers report it
 	plugin   float64 // part of that time inside plugins
 	failures map[string]*Failure
-	warnings map[string]*schemas.Warnings // by algorithm
+	warnings map[string]*schemas.Warnings // counts by algorithm
 }
 
 func newTally() *tally {

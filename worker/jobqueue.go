@@ -3,6 +3,7 @@ package worker
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -86,9 +87,9 @@ func (q *jobQueue) updateOffer(sweep string, o *fleet.Offer, refusal *fleet.Refu
 	defer q.mu.Unlock()
 	a := q.sweeps[sweep]
 	if a == nil {
-		if q.removeSilentSweeps(); len(q.sweeps) >= maxSweeps {
-			return false
-		}
+		maps.DeleteFunc(q.sweeps, func(_ string, a *sweepState) bool {
+			return !a.hasJobs() && time.Since(a.lastOffer) > fleet.Silence
+		})
 		a = &sweepState{name: sweep, offer: &fleet.Offer{}, usedTime: q.leastUsedTime()}
 		q.sweeps[sweep] = a
 		isNew = true
@@ -104,21 +105,6 @@ func (q *jobQueue) updateOffer(sweep string, o *fleet.Offer, refusal *fleet.Refu
 	q.dropJobs(a, func(h *leasedJob) bool { return o.Over || slices.Contains(o.Dropped, h.ID) })
 	signal(q.changed)
 	return isNew
-}
-
-// maxSweeps limits the sweeps that a worker tracks.
-const maxSweeps = 1 << 10
-
-// removeSilentSweeps removes sweeps whose leaders are silent, if the limit is reached.
-func (q *jobQueue) removeSilentSweeps() {
-	if len(q.sweeps) < maxSweeps {
-		return
-	}
-	for name, a := range q.sweeps {
-		if !a.hasJobs() && time.Since(a.lastOffer) > fleet.Silence {
-			delete(q.sweeps, name)
-		}
-	}
 }
 
 // dropJobs removes waiting jobs of a sweep and cancels running ones. q.mu must be locked.

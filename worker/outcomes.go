@@ -19,7 +19,7 @@ type outcomes struct {
 	faults      map[int]fault       // faults by trial, for outcomes other than ok
 	values      [][]float64         // values by metric of the cell, then trial
 	identity    string              // identity of the plugin in its environment
-	environment schemas.Environment // that environment; nil: an earlier result of the process has stated it
+	environment schemas.Environment // environment of the plugin; nil: it is in an earlier result of the process
 	notes       []string            // failures of plugin processes during the job
 	warnings    int64               // number of the plugin's warnings
 	warning     string              // text of the first one

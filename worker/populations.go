@@ -55,7 +55,7 @@ type populations struct {
 // A population is an opened problem and, for real data, the shared table of its rows.
 type population struct {
 	*problem.Problem
-	public *pluginv1.Problem // the part of the problem that algorithms may know
+	public *pluginv1.Problem // part of the problem that is visible to algorithms
 	rows   *dataset.Table    // nil for distributions
 
 	users    int       // number of jobs that use it

@@ -143,7 +143,7 @@ func TestStatesNearGoal(t *testing.T) {
 		domain uint64
 		alpha  float64
 		fails  bool
-		within float64 // of measured errors
+		within float64 // maximum difference between measured errors
 	}{
 		{4000, 0.0626, false, 1e-9}, {4000, 0.0624, true, 1e-9},
 		{1 << 20, 0.075, false, 0.015}, {1 << 20, 0.05, true, 0.015},

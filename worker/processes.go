@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -133,7 +134,8 @@ func (s *slot) withProcess(ctx context.Context, job *jobRun, memory int64, fresh
 		job.out.environment, p.sweep = p.environment, job.Sweep
 	}
 	err := use(p)
-	if _, tooSmall := err.(*host.SizeError); err != nil && !tooSmall || job.Recheck == trial.RecheckAlone {
+	var small *host.SizeError
+	if err != nil && !errors.As(err, &small) || job.Recheck == trial.RecheckAlone {
 		p.Stop()
 	} else {
 		s.w.processes.put(p)

@@ -77,7 +77,7 @@ func TestDishonestRechecks(t *testing.T) {
 	t.Parallel()
 	problems := problems(t)
 	s := testSlot(t)
-	for algorithm, expect := range map[string]struct{ fails, same bool }{ // in the shuffled recheck, and alone
+	for algorithm, expect := range map[string]struct{ fails, same bool }{ // results of a shuffled recheck, and alone
 		"test/rank": {true, true}, "test/place": {true, true}, "test/mean": {true, true}, "test/first": {false, true},
 		"test/memory": {false, false}, "test/counter": {true, false}, "test/clock": {false, false},
 	} {

@@ -26,8 +26,9 @@ func (s *slot) checkSampleSize(ctx context.Context, job *jobRun) (refusal *ledge
 		return nil, nil
 	}
 	err = s.withProcess(ctx, job, 0, false, func(p *process) error {
-		about, known := checkedSize{job.Plugin, job.Cell.Key, job.N}, false
-		if refusal, known = p.checked[about]; known {
+		about := checkedSize{job.Plugin, job.Cell.Key, job.N}
+		if known, ok := p.checked[about]; ok {
+			refusal = known
 			return nil
 		}
 		setting := job.Cell.Setting(job.N)

@@ -145,7 +145,7 @@ func hasProgram(counts map[string]int64, program string) bool {
 
 // plugins lists every plugin and built-in algorithm that has made outcomes or that the plan uses.
 func (f *Folder) plugins(digests map[string]string) (list []schemas.ManifestPlugin) {
-	known, counts := map[string]schemas.ManifestPlugin{}, map[string]int64{} // by plugin, by identity
+	known, counts := map[string]schemas.ManifestPlugin{}, map[string]int64{} // plugins by name, counts by identity
 	for _, o := range f.Ledger.Origins() {
 		counts[o.Digest] += o.Outcomes
 	}

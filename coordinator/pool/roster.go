@@ -31,12 +31,6 @@ type unclear struct {
 	heard  time.Time
 }
 
-// Limits of a Roster. They exist because anyone with access to the server can invent workers.
-const (
-	maxWorkers = 1 << 14
-	maxUnclear = 100
-)
-
 func newRoster(sweep string) *Roster {
 	return &Roster{sweep: sweep, workers: map[string]*member{}, unclear: map[string]unclear{}}
 }
@@ -69,8 +63,8 @@ func (r *Roster) others(names []string, now time.Time) bool {
 	return false
 }
 
-// update records a heartbeat. It returns the worker; nil if the worker has ended, its heartbeat
-// cannot be decoded, or the roster is full. news describes a worker whose heartbeats cannot be
+// update records a heartbeat. It returns the worker; nil if the worker has ended or its heartbeat
+// cannot be decoded. news describes a worker whose heartbeats cannot be
 // decoded, the first time.
 func (r *Roster) update(h queue.Heartbeat, now time.Time) (w *fleet.Worker, news string) {
 	if h.Data == nil {
@@ -86,9 +80,6 @@ func (r *Roster) update(h queue.Heartbeat, now time.Time) (w *fleet.Worker, news
 	if r.first.IsZero() {
 		r.first = now
 	}
-	if r.workers[w.Name] == nil && len(r.workers) >= maxWorkers {
-		return nil, ""
-	}
 	r.workers[w.Name] = &member{Worker: w, heard: now}
 	return w, ""
 }
@@ -96,9 +87,6 @@ func (r *Roster) update(h queue.Heartbeat, now time.Time) (w *fleet.Worker, news
 func (r *Roster) updateUnclear(worker string, err error, now time.Time) (news string) {
 	x, known := r.unclear[worker]
 	if !known {
-		if len(r.unclear) == maxUnclear {
-			return ""
-		}
 		x.reason = fmt.Sprintf("sends heartbeats that cannot be decoded (%v); is it of another version of shatter?", err)
 		news = fmt.Sprintf("worker %.100q gets no jobs: it %s", worker, x.reason)
 	}
