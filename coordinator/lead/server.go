@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/pipeline/plan"
@@ -82,23 +83,22 @@ func serve(ctx context.Context, c Config, registry *queue.Registry) error {
 		Config: c, registry: registry, sweeps: map[string]*sweepState{}, ended: make(chan *term),
 		garbage: make(chan struct{}, 1),
 	}
-	entries, watched := make(chan *queue.Entry), make(chan error, 1)
-	watching, stop := context.WithCancel(ctx)
-	go func() {
-		watched <- registry.Watch(watching, func(e *queue.Entry) error {
+	entries := make(chan *queue.Entry)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		err := registry.Watch(ctx, func(e *queue.Entry) error {
 			select {
 			case entries <- e:
 				return nil
-			case <-watching.Done():
-				return context.Cause(watching)
+			case <-ctx.Done():
+				return context.Cause(ctx)
 			}
 		})
-	}()
-	var collecting sync.WaitGroup
-	collecting.Go(func() { s.collectGarbage(watching) })
-	defer collecting.Wait()
-	defer stop()
-	return s.serve(ctx, entries, watched)
+		return fmt.Errorf("watch the registry: %w", err)
+	})
+	group.Go(func() error { s.collectGarbage(ctx); return nil })
+	s.serve(ctx, entries)
+	return group.Wait()
 }
 
 // A server holds the state of Serve. It belongs to one goroutine.
@@ -125,13 +125,11 @@ type sweepState struct {
 	term   *term     // nil: this server does not lead the sweep
 }
 
-func (s *server) serve(ctx context.Context, entries <-chan *queue.Entry, watched <-chan error) error {
+// serve handles events until ctx has ended and no term is running.
+func (s *server) serve(ctx context.Context, entries <-chan *queue.Entry) {
 	tick := time.NewTicker(s.Lease / 4)
 	defer tick.Stop()
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	done := ctx.Done()
-	for {
+	for done := ctx.Done(); ctx.Err() == nil || s.leading > 0; {
 		select {
 		case e := <-entries:
 			s.update(ctx, e)
@@ -146,13 +144,8 @@ func (s *server) serve(ctx context.Context, entries <-chan *queue.Entry, watched
 			s.sweeps[t.ID].term, s.sweeps[t.ID].rest = nil, time.Now().Add(t.rest)
 			s.leadIfFree(ctx, t.ID)
 			s.Monitor.record(s.sweeps)
-		case err := <-watched:
-			end(fmt.Errorf("watch the registry: %w", err))
 		case <-done:
 			done = nil
-		}
-		if ctx.Err() != nil && s.leading == 0 {
-			return context.Cause(ctx)
 		}
 	}
 }
