@@ -20,7 +20,7 @@ type Summary struct {
 	Unfinished   int   // undecided or failed cells
 	Trials       int64 // outcomes that workers have sent
 	Known        int64 // outcomes that the ledger had before this run
-	Counted      int64 // outcomes that the tables count, including those of earlier runs
+	Counted      int64 // outcomes that the tables count, including outcomes of earlier runs
 	Served       int64 // outcomes from the cache
 	FailedTrials int64
 	Failures     []Failure // first failure of each kind

@@ -192,7 +192,7 @@ func (s *server) leadIfFree(ctx context.Context, id string) {
 	case ctx.Err() != nil, x.term != nil, r.End != nil, r.Desired.Do != Run, now.Before(x.rest):
 		return
 	case r.Leader != nil && now.Sub(x.since) <= r.Leader.Duration:
-		return // by this machine's clock only, because other clocks may be wrong
+		return // measured by this machine's clock only, because other clocks may be wrong
 	case s.leading > 0 && s.cells+r.Submission.Cells > maxCells:
 		return
 	}

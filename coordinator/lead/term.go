@@ -147,7 +147,7 @@ func (t *term) lead(l *queue.LeaderLease) error {
 	if err != nil {
 		return err
 	}
-	record, err := ReadRecord(e) // in the state that the previous leader has left
+	record, err := ReadRecord(e) // the previous leader may have changed it
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type Config struct {
 	Cells   []*trial.Cell     // all cells of the sweep
 	Digests map[string]string // identities of plugins and built-in algorithms, by trial.Cell.Code
 
-	// Environments holds those of the plugins, by identity, if the workers run on this machine.
+	// Environments holds the environments of plugins, by identity, if the workers run on this machine.
 	Environments map[string]schemas.Environment
 
 	Priority int                              // workers run jobs of higher priorities first

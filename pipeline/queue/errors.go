@@ -215,7 +215,7 @@ func noJetStream(err error) bool {
 }
 
 // jetStreamError explains why the server's JetStream cannot be used. A cluster without JetStream
-// does not respond at all.
+// does not respond.
 func jetStreamError(where string, err error) *ConnectError {
 	e := &ConnectError{URL: Redact(where), Err: err, Reason: "no JetStream on the NATS server"}
 	e.Remedy = `start the server with "nats-server -c deploy/nats.conf", or with -js, and enable JetStream for the ` +

@@ -258,7 +258,7 @@ func (f *Files) find(ctx context.Context, name string) (o object, err error) {
 		}
 		o = object{seq: m.Sequence}
 		err = json.Unmarshal(m.Data, &o.ObjectInfo)
-		if o.Deleted { // by another client
+		if o.Deleted { // another client has deleted it
 			return ErrNotStored
 		}
 		if err != nil || token("upload", o.NUID) != nil {

@@ -17,7 +17,7 @@ import (
 // registryBucket is the key-value bucket of the registry. A sweep with the id X has the keys
 //
 //	X          the submission; never changed
-//	X.wish     the desired state; changed by compare-and-set
+//	X.wish     desired state; changed by compare-and-set
 //	X.lead     its leader; see LeaderLease
 //	X.renewal  stored whenever the leader renews its lease
 //	X.ledger   the list of the files that its leader has put on the server

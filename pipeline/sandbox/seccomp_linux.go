@@ -12,8 +12,7 @@ import (
 // The filter is written here because that of elastic/go-seccomp-bpf allows the system calls of
 // other architectures if its default is to allow.
 
-// denied lists the system calls that no algorithm needs, in addition to those of the
-// architecture.
+// denied lists the system calls that no algorithm needs, on all architectures.
 var denied = []uintptr{
 	// Inspection of other processes.
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP,
