@@ -62,11 +62,9 @@ func checkReference(t *testing.T, name, text string) {
 func writeReference(b *strings.Builder, kind string, all []reference.Entry, several bool) {
 	level := "##"
 	if several {
-		plural := "tasks"
 		for _, k := range kindsOf() {
 			if k.Name == kind {
-				plural = k.Plural
-				fmt.Fprintf(b, "\n## %s%s\n\n%s.\n", strings.ToUpper(plural[:1]), plural[1:], markdown(k.Doc))
+				fmt.Fprintf(b, "\n## %s%s\n\n%s.\n", strings.ToUpper(k.Plural[:1]), k.Plural[1:], markdown(k.Doc))
 			}
 		}
 		level = "###"
