@@ -10,9 +10,6 @@ import (
 // guarantee returns the privacy of the budget or, if n and the noise are both fixed, the privacy
 // that the noise spends.
 func guarantee(s *algo.Setting[Params]) (algo.Guarantee, error) {
-	if err := resolve(s); err != nil {
-		return algo.Guarantee{}, err
-	}
 	a := accounting(s)
 	g := algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta, Source: a.source}
 	mu := a.mu

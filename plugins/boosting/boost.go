@@ -102,9 +102,6 @@ func (p BoostParams) forBooster() Params {
 
 // learnBoost runs boosting/boost.
 func learnBoost(ctx context.Context, t *algo.Trial[BoostParams], sample *algo.Data) (algo.Model, error) {
-	if err := resolveBoost(&t.Setting); err != nil {
-		return nil, err
-	}
 	weak, err := weakKindOf(t.Params.Weak)
 	if err != nil {
 		return nil, err
@@ -218,29 +215,4 @@ func (b *booster) changeOfWeight(i int, v float64) float64 {
 	change := math.Abs(weight() - was)
 	b.s[i] = old
 	return change
-}
-
-// ensemble is a model that predicts the sign of the sum of its hypotheses, and +1 at 0.
-type ensemble []hypothesis
-
-// Predict implements [algo.Model].
-func (e ensemble) Predict(ctx context.Context, x *algo.Data, out []float64) error {
-	d := x.Dim()
-	var answers [blockRows]float64
-	for lo := 0; lo < len(out); lo += blockRows {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		block := out[lo:min(lo+blockRows, len(out))]
-		clear(block)
-		for _, h := range e {
-			a := answers[:len(block)]
-			h.answer(a, x.Xs()[lo*d:(lo+len(block))*d], d)
-			for i, v := range a {
-				block[i] += v
-			}
-		}
-		signs(block)
-	}
-	return nil
 }

@@ -165,7 +165,7 @@ func TestNoAdvantageEnds(t *testing.T) {
 		{"stump", 0, parity, ""}, // by chance some cut has an advantage
 	} {
 		s := boostSetting(BoostParams{Weak: c.weak, Advantage: c.advantage})
-		switch _, err := learnBoost(t.Context(), bareTrial(s, 1), c.sample); {
+		switch _, err := learnBoost(t.Context(), trialOf(boost(), s, 1), c.sample); {
 		case c.want == "":
 			if err != nil {
 				t.Errorf("%+v: %v", s.Params, err)

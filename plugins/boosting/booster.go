@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/matrix"
 	"github.com/shatterlab/shatter/pipeline/numeric"
@@ -27,7 +28,7 @@ type booster struct {
 	weak      []float64          // the weak learner's vector of this round, before noise
 	released  []float64          // the weak learner's vector after noise and normalization, as released
 	sum       []float64          // sum of all released vectors
-	votes     []float64          // all released vectors, row-major; nil unless the model is their majority
+	votes     ensemble           // the hypotheses of all rounds; nil unless the model is their majority
 	part      []float64          // contribution of one block to weak
 	block     [blockRows]float64 // weights or answers of one block of examples
 	done      int                // number of completed rounds
@@ -44,9 +45,6 @@ func newBooster(p Params, sample *algo.Data) *booster {
 		s:       make([]float64, n),
 		weights: measure{u: make([]float64, n), logc: math.Log(p.Kappa)},
 		weak:    make([]float64, d), released: make([]float64, d), sum: make([]float64, d), part: make([]float64, d),
-	}
-	if p.byVotes() {
-		b.votes = make([]float64, 0, p.Rounds*d)
 	}
 	return b
 }
@@ -148,8 +146,8 @@ func (b *booster) release(gauss func() float64) {
 	for j, v := range b.released {
 		b.sum[j] += v
 	}
-	if b.votes != nil {
-		b.votes = append(b.votes, b.released...)
+	if b.byVotes() {
+		b.votes = append(b.votes, bent{slices.Clone(b.released), b.Loss})
 	}
 }
 
@@ -247,7 +245,7 @@ func (b *booster) certificate() float64 {
 // model returns the final hypothesis: the mean of all rounds, or their majority.
 func (b *booster) model() algo.Model {
 	if b.votes != nil {
-		return committee{vectors: b.votes, loss: b.Loss}
+		return b.votes
 	}
 	return algo.Halfspace(scaled(b.sum, 1/float64(b.Rounds)), 0)
 }

@@ -72,12 +72,6 @@ func hsStL() algo.Algorithm[Params] {
 // log-weights. The state between rounds is the log-weights, which are a function of only the sample
 // and the released vectors, and the sum of these vectors.
 func learn(ctx context.Context, t *algo.Trial[Params], sample *algo.Data) (algo.Model, error) {
-	if t.Params.Sigma == 0 {
-		t.N = sample.Len()
-		if err := resolve(&t.Setting); err != nil {
-			return nil, err
-		}
-	}
 	if err := checkBall(sample, "privacy"); err != nil {
 		return nil, err
 	}

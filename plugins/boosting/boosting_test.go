@@ -136,15 +136,21 @@ func quantileOf(b *booster, margins []float64) float64 {
 
 func TestPredict(t *testing.T) {
 	points := algo.NewData([]float64{1, 0, 0, 1, 0, -1, -1, 0.5, 0, 0}, 2, nil)
+	votes := func(loss string, vectors ...float64) (e ensemble) {
+		for v := range slices.Chunk(vectors, 2) {
+			e = append(e, bent{v, loss})
+		}
+		return e
+	}
 	for _, c := range []struct {
 		name  string
 		model algo.Model
 		want  []float64
 	}{
 		{"halfspace", algo.Halfspace([]float64{0, 2}, 0), []float64{1, 1, -1, 1, 1}},
-		{"committee of one", committee{[]float64{0, 2}, Clip}, []float64{1, 1, -1, 1, 1}},
-		{"committee outvotes", committee{[]float64{-9, -0.5, 0.6, 0.1, 0.6, 0.1}, Clip}, []float64{1, -1, 1, -1, 1}},
-		{"committee of equal votes", committee{[]float64{-9, -0.5, 0.6, 0.1, 0.6, 0.1}, vote}, []float64{1, 1, -1, -1, 1}},
+		{"ensemble of one", votes(Clip, 0, 2), []float64{1, 1, -1, 1, 1}},
+		{"ensemble outvotes", votes(Clip, -9, -0.5, 0.6, 0.1, 0.6, 0.1), []float64{1, -1, 1, -1, 1}},
+		{"ensemble of equal votes", votes(vote, -9, -0.5, 0.6, 0.1, 0.6, 0.1), []float64{1, 1, -1, -1, 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := make([]float64, points.Len())

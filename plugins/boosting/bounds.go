@@ -34,9 +34,6 @@ const (
 // this n the row itself is private and reaches alpha with probability 1 - beta. Statements about
 // HS-StL with other parameters, and partial statements such as privacy alone, follow it and fail.
 func bounds(s *algo.Setting[Params]) ([]algo.Bound, error) {
-	if err := resolve(s); err != nil {
-		return nil, err
-	}
 	g := goalOf(s)
 	if g.margin < leastMargin {
 		return []algo.Bound{own(g, math.Inf(1), 0, 0, sourceOwn, nil)}, nil

@@ -35,7 +35,6 @@ func bregman() algo.Algorithm[BregmanParams] {
 
 // bregmanBooster returns an algorithm that boosts without noise, with eager or lazy projection.
 func bregmanBooster(name string, eager bool, doc string) algo.Algorithm[BregmanParams] {
-	check := func(s *algo.Setting[BregmanParams]) error { return resolveBregman(name, s) }
 	return algo.Algorithm[BregmanParams]{
 		Name: name, Version: "1.0.0", Doc: doc,
 		Defaults: BregmanParams{Weak: Unit},
@@ -45,9 +44,6 @@ func bregmanBooster(name string, eager bool, doc string) algo.Algorithm[BregmanP
 			"certificate":     metricRegret + " (not private) " + inBall,
 		},
 		Learn: func(ctx context.Context, t *algo.Trial[BregmanParams], sample *algo.Data) (algo.Model, error) {
-			if err := check(&t.Setting); err != nil {
-				return nil, err
-			}
 			if err := checkBall(sample, "round bound"); err != nil {
 				return nil, err
 			}
@@ -61,11 +57,8 @@ func bregmanBooster(name string, eager bool, doc string) algo.Algorithm[BregmanP
 			return b.model(), nil
 		},
 		Declares: algo.Always[BregmanParams],
-		Check:    check,
+		Check:    func(s *algo.Setting[BregmanParams]) error { return resolveBregman(name, s) },
 		Bound: func(s *algo.Setting[BregmanParams]) ([]algo.Bound, error) {
-			if err := check(s); err != nil {
-				return nil, err
-			}
 			return []algo.Bound{bregmanBound(s)}, nil
 		},
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
 // unbudgeted is setting, but with other parameters and no budget.
@@ -39,7 +40,7 @@ func TestMarginsOfBregmanBoosting(t *testing.T) {
 						sample = corrupt(sample, int(s.Problem.NoiseRate*float64(n)))
 						tau /= 2
 					}
-					model, err := plugin.Learn(context.Background(), bareTrial(s, 1), sample)
+					model, err := plugin.Learn(context.Background(), trialOf(plugin, s, 1), sample)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -181,7 +182,7 @@ func boundsOf[P any](t *testing.T, a algo.Algorithm[P], p P, change func(*algo.P
 	t.Helper()
 	s := unbudgeted(p)
 	change(&s.Problem)
-	list, err := a.Bound(&s)
+	list, err := finitetest.Bound(a, &s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,9 +27,6 @@ func centering() algo.Algorithm[CenteringParams] {
 		Learn: learnCentering, Declares: algo.Always[CenteringParams],
 		Check: resolveCentering,
 		Guarantee: func(s *algo.Setting[CenteringParams]) (algo.Guarantee, error) {
-			if err := resolveCentering(s); err != nil {
-				return algo.Guarantee{}, err
-			}
 			return algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta, Mu: exactAccount(s.Epsilon, s.Delta).mu,
 				Source: "Gaussian mechanism of sensitivity 2/n, exact " +
 					"(Balle and Wang 2018; Dong, Roth and Su 2019), for noise of real numbers"}, nil
@@ -52,12 +49,6 @@ func resolveCentering(s *algo.Setting[CenteringParams]) error {
 
 // learnCentering runs boosting/centering.
 func learnCentering(_ context.Context, t *algo.Trial[CenteringParams], sample *algo.Data) (algo.Model, error) {
-	if t.Params.Sigma == 0 {
-		t.N = sample.Len()
-		if err := resolveCentering(&t.Setting); err != nil {
-			return nil, err
-		}
-	}
 	if err := checkBall(sample, "privacy"); err != nil {
 		return nil, err
 	}

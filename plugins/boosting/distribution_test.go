@@ -8,8 +8,11 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// bareTrial returns a trial whose parameters are not resolved.
-func bareTrial[P any](s algo.Setting[P], seed uint64) *algo.Trial[P] {
+// trialOf returns a trial of an algorithm whose Check has resolved the setting, which it must accept.
+func trialOf[P any](a algo.Algorithm[P], s algo.Setting[P], seed uint64) *algo.Trial[P] {
+	if err := a.Check(&s); err != nil {
+		panic(err)
+	}
 	return &algo.Trial[P]{Setting: s, Rand: rand.New(rand.NewPCG(seed, 99))}
 }
 

@@ -47,9 +47,6 @@ func drv() algo.Algorithm[DRVParams] {
 		Learn: learnDRV,
 		Check: resolveDRV,
 		Guarantee: func(s *algo.Setting[DRVParams]) (algo.Guarantee, error) {
-			if err := resolveDRV(s); err != nil {
-				return algo.Guarantee{}, err
-			}
 			return algo.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta, Rho: privacy.RhoFromEpsilon(s.Epsilon, s.Delta),
 				Source: "T rounds of an exponential mechanism of sensitivity 1, eps^2/8-zCDP by bounded range " +
 					"(Cesar and Rogers 2021), and Gaussian noise at sensitivity 2/(kappa n); " +
@@ -127,10 +124,6 @@ func (p *DRVParams) spend(epsilon, delta float64) (capEpsilon, sigma float64) {
 
 // learnDRV runs boosting/drv.
 func learnDRV(ctx context.Context, t *algo.Trial[DRVParams], sample *algo.Data) (algo.Model, error) {
-	t.N = sample.Len()
-	if err := resolveDRV(&t.Setting); err != nil {
-		return nil, err
-	}
 	if err := checkBall(sample, "privacy"); err != nil {
 		return nil, err
 	}

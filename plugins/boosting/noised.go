@@ -89,10 +89,6 @@ func fromInner(eta float64, p Params) NoisedParams {
 // learnNoised runs boosting/m-eta. With eta = 0 it is boosting/hs-stl, bit for bit.
 func learnNoised(ctx context.Context, t *algo.Trial[NoisedParams], sample *algo.Data) (algo.Model, error) {
 	inner := withoutEta(&t.Setting)
-	inner.N = sample.Len()
-	if err := resolve(&inner); err != nil {
-		return nil, err
-	}
 	if err := checkBall(sample, "privacy"); err != nil {
 		return nil, err
 	}

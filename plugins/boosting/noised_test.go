@@ -12,7 +12,7 @@ import (
 func noisedTrial(eta float64, seed uint64) *algo.Trial[NoisedParams] {
 	s := unbudgeted(NoisedParams{Eta: eta})
 	s.Epsilon, s.Delta, s.N, s.Problem.Margin = 1, 1e-6, 4000, 0.3
-	return bareTrial(s, seed)
+	return trialOf(noised(), s, seed)
 }
 
 // M_eta is HS-StL on labels that it has flipped with the first of its random numbers, and equals

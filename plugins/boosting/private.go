@@ -51,9 +51,6 @@ func privateStumps() algo.Algorithm[PrivateParams] {
 		Learn: learnPrivate,
 		Check: resolvePrivate,
 		Guarantee: func(s *algo.Setting[PrivateParams]) (algo.Guarantee, error) {
-			if err := resolvePrivate(s); err != nil {
-				return algo.Guarantee{}, err
-			}
 			return privateGuarantee(s), nil
 		},
 	}
@@ -109,9 +106,6 @@ func privateGuarantee(s *algo.Setting[PrivateParams]) algo.Guarantee {
 
 // learnPrivate runs boosting/private-stumps.
 func learnPrivate(ctx context.Context, t *algo.Trial[PrivateParams], sample *algo.Data) (algo.Model, error) {
-	if err := resolvePrivate(&t.Setting); err != nil {
-		return nil, err
-	}
 	p := t.Params
 	side := concept.Side(finite.SpecOf(t.Problem))
 	if err := checkDomain(sample, side); err != nil {

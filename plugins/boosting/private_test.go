@@ -10,6 +10,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
 // stumpsOf lists the stumps of {0, ..., side-1}^d.
@@ -178,7 +179,7 @@ func TestPrivateStumpsSpendTheBudget(t *testing.T) {
 		p := algo.Setting[PrivateParams]{Params: PrivateParams{Rounds: c.rounds}, Problem: s.Problem, Alpha: s.Alpha,
 			Epsilon: c.epsilon, Delta: c.delta}
 		a := privateStumps()
-		g, err := a.Guarantee(&p)
+		g, err := finitetest.Guarantee(a, &p)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
 func TestResolve(t *testing.T) {
@@ -169,7 +170,7 @@ func TestGuaranteeFollowsFromTheNoise(t *testing.T) {
 		t.Run(fmt.Sprintf("%s %d", c.preset, c.n), func(t *testing.T) {
 			s := setting(Params{Preset: c.preset, Weak: Raw, Loss: ByPreset})
 			s.N = c.n
-			g, err := guarantee(&s)
+			g, err := finitetest.Guarantee(hsStL(), &s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -189,7 +190,7 @@ func TestGuaranteeFollowsFromTheNoise(t *testing.T) {
 		})
 	}
 	s := setting(Params{Preset: PaperPreset, Weak: Raw, Loss: ByPreset})
-	g, err := guarantee(&s)
+	g, err := finitetest.Guarantee(hsStL(), &s)
 	if err != nil || g.Epsilon != 1 || g.Delta != 1e-6 {
 		t.Errorf("before n is fixed: %+v, %v", g, err)
 	}

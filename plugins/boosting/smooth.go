@@ -29,9 +29,6 @@ func smooth() algo.Algorithm[SmoothParams] {
 		Learn: learnSmooth,
 		Check: resolveSmooth,
 		Bound: func(s *algo.Setting[SmoothParams]) ([]algo.Bound, error) {
-			if err := resolveSmooth(s); err != nil {
-				return nil, err
-			}
 			return []algo.Bound{smoothBound(s)}, nil
 		},
 	}
@@ -57,9 +54,6 @@ func resolveSmooth(s *algo.Setting[SmoothParams]) error {
 
 // learnSmooth runs boosting/smooth.
 func learnSmooth(ctx context.Context, t *algo.Trial[SmoothParams], sample *algo.Data) (algo.Model, error) {
-	if err := resolveSmooth(&t.Setting); err != nil {
-		return nil, err
-	}
 	if err := checkBall(sample, "round bound"); err != nil {
 		return nil, err
 	}

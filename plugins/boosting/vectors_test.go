@@ -1,27 +1,14 @@
 package boosting
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
-
-// readVectors decodes a JSON file of testdata.
-func readVectors(t *testing.T, name string, into any) {
-	t.Helper()
-	text, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatalf("read %s: %v", name, err)
-	}
-}
 
 // near reports a test error if got differs from want by more than tolerance, relative to want if
 // that is above 1.
@@ -68,7 +55,7 @@ func TestBoostingVectors(t *testing.T) {
 			Z          []float64
 		}
 	}
-	readVectors(t, "boosting.json", &file)
+	finitetest.ReadJSON(t, "testdata/boosting.json", &file)
 	d := len(file.X[0])
 	sample := algo.NewData(slices.Concat(file.X...), d, file.Y)
 	covered := 0
@@ -136,7 +123,7 @@ func TestTheoryVectors(t *testing.T) {
 			Rademacher float64 `json:"n_rademacher_relmargin_tau4"`
 		}
 	}
-	readVectors(t, "privacy.json", &file)
+	finitetest.ReadJSON(t, "testdata/privacy.json", &file)
 	for _, c := range file.Params {
 		t.Run(fmt.Sprintf("alpha %g beta %g tau %g", c.Alpha, c.Beta, c.Tau), func(t *testing.T) {
 			s := setting(Params{Preset: PaperPreset, Weak: Raw, Loss: Paper})
@@ -194,7 +181,7 @@ func setting(p Params) algo.Setting[Params] {
 // boundsByName returns the bounds of boosting/hs-stl, by name.
 func boundsByName(t *testing.T, s algo.Setting[Params]) map[string]algo.Bound {
 	t.Helper()
-	list, err := bounds(&s)
+	list, err := finitetest.Bound(hsStL(), &s)
 	if err != nil {
 		t.Fatal(err)
 	}

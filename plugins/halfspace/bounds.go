@@ -46,9 +46,6 @@ const (
 // At most a share a of the sample's labels flipped by an adversary: each changes its X, from 0 or 1
 // to 0 or -1, by at most 2, a factor of at most e^(2sa) per example.
 func exponentialBounds(s *algo.Setting[ExponentialParams]) ([]algo.Bound, error) {
-	if err := resolveExponential(s); err != nil {
-		return nil, err
-	}
 	p := &s.Params
 	alpha, beta := s.Proof()
 	fails := uncovered(p, s.Problem.Margin)
@@ -133,9 +130,6 @@ func (c charges) best() float64 {
 // gradientBounds returns the sizes that plan.proves, for the setting's own parameters and for the
 // best plan that bestPlan finds.
 func gradientBounds(s *algo.Setting[GradientParams]) ([]algo.Bound, error) {
-	if err := resolveGradient(s); err != nil {
-		return nil, err
-	}
 	p, pr := s.Params, s.Problem
 	alpha, beta := s.Proof()
 	g := goal{

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
 // named returns the names of the bounds that do not fail, in order, with proved ones in brackets,
@@ -83,7 +84,7 @@ func TestExponentialBounds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := exponentialSetting(2, ExponentialParams{Net: Auto})
 			c.change(&s)
-			list, err := exponentialBounds(&s)
+			list, err := finitetest.Bound(exponential(), &s)
 			names, all := named(t, list, err)
 			if names != c.want || all["grid"].Fails != c.fails {
 				t.Errorf("bounds %q, want %q; the grid's fails by %q", names, c.want, all["grid"].Fails)
@@ -164,7 +165,7 @@ func TestGradientBounds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := gradientSetting(10, GradientParams{Steps: 400, Rate: 0.01})
 			c.change(&s)
-			list, err := gradientBounds(&s)
+			list, err := finitetest.Bound(noisyGradient(), &s)
 			_, all := named(t, list, err)
 			hinge, own := all["hinge"], all["own-parameters"]
 			if own.Fails != c.own {
@@ -184,7 +185,7 @@ func TestGradientBounds(t *testing.T) {
 // same bound.
 func TestGradientBoundIsLeast(t *testing.T) {
 	s := gradientSetting(10, GradientParams{Steps: 400, Rate: 0.01})
-	list, err := gradientBounds(&s)
+	list, err := finitetest.Bound(noisyGradient(), &s)
 	_, all := named(t, list, err)
 	b := all["hinge"]
 	g := goal{alpha: 0.1, beta: 0.1, margin: 0.1, noise: "none", dim: 10, mu: privacy.GaussianMu(1, 1e-6)}
@@ -197,7 +198,7 @@ func TestGradientBoundIsLeast(t *testing.T) {
 		t.Errorf("sigma %v, and the algorithm adds %v", b.With["sigma"], sigma)
 	}
 	s.Params = GradientParams{Steps: int(b.With["steps"]), Rate: b.With["rate"]}
-	list, err = gradientBounds(&s)
+	list, err = finitetest.Bound(noisyGradient(), &s)
 	if names, own := named(t, list, err); own["own-parameters"].Value != b.Value || names != "[own-parameters] [hinge]" {
 		t.Errorf("own parameters: %v, want %v; %s hold", own["own-parameters"].Value, b.Value, names)
 	}
@@ -212,7 +213,7 @@ func TestGradientBoundInParts(t *testing.T) {
 	}{{"none", 0, 3}, {"random", 0.001, 4}, {"adversarial", 0.001, 3}} {
 		s := gradientSetting(10, GradientParams{Steps: 400, Rate: 0.01})
 		s.Problem.Noise, s.Problem.NoiseRate = c.noise, c.rate
-		list, err := gradientBounds(&s)
+		list, err := finitetest.Bound(noisyGradient(), &s)
 		_, all := named(t, list, err)
 		b := all["hinge"]
 		l, n, steps, rate, sigma := math.Log(c.events/0.1), b.Value, b.With["steps"], b.With["rate"], b.With["sigma"]

@@ -43,12 +43,20 @@ type learner func(seed uint64, sample *algo.Data) (algo.Model, error)
 
 func exponentialLearner(s algo.Setting[ExponentialParams]) learner {
 	return func(seed uint64, sample *algo.Data) (algo.Model, error) {
+		s.N = sample.Len()
+		if err := resolveExponential(&s); err != nil {
+			return nil, err
+		}
 		return learnExponential(context.Background(), trialOf(s, seed), sample)
 	}
 }
 
 func gradientLearner(s algo.Setting[GradientParams]) learner {
 	return func(seed uint64, sample *algo.Data) (algo.Model, error) {
+		s.N = sample.Len()
+		if err := resolveGradient(&s); err != nil {
+			return nil, err
+		}
 		return learnGradient(context.Background(), trialOf(s, seed), sample)
 	}
 }

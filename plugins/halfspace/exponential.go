@@ -152,10 +152,6 @@ func checkWork(p *ExponentialParams, dim, n int) error {
 
 // learnExponential runs one trial. It draws, in this order, the projection, the net and the answer.
 func learnExponential(ctx context.Context, t *algo.Trial[ExponentialParams], sample *algo.Data) (algo.Model, error) {
-	t.N = sample.Len()
-	if err := resolveExponential(&t.Setting); err != nil {
-		return nil, err
-	}
 	p := &t.Params
 	phi, examples, err := projected(ctx, t.Rand, sample, p.Project)
 	if err != nil {

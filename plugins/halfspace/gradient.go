@@ -88,16 +88,12 @@ func (p *GradientParams) sigma(n, epsilon, delta float64) float64 {
 
 // learnGradient runs one trial. It draws the projection and then the noise, step by step.
 func learnGradient(ctx context.Context, t *algo.Trial[GradientParams], sample *algo.Data) (algo.Model, error) {
-	t.N = sample.Len()
-	if err := resolveGradient(&t.Setting); err != nil {
-		return nil, err
-	}
 	p := &t.Params
 	phi, examples, err := projected(ctx, t.Rand, sample, p.Project)
 	if err != nil {
 		return nil, err
 	}
-	d := newDescent(examples, p.Gamma, p.Rate, p.sigma(float64(t.N), t.Epsilon, t.Delta))
+	d := newDescent(examples, p.Gamma, p.Rate, p.sigma(float64(sample.Len()), t.Epsilon, t.Delta))
 	for range p.Steps {
 		if err := ctx.Err(); err != nil {
 			return nil, err

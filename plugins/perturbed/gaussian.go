@@ -1,10 +1,8 @@
 package perturbed
 
 import (
-	"context"
 	"fmt"
 
-	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/finite"
 )
@@ -38,50 +36,33 @@ type gaussianParams struct {
 
 // gaussian returns perturbed/gaussian, Algorithm 2 of Block and Shetty 2025.
 func gaussian() algo.Algorithm[gaussianParams] {
-	known := new(sites)
-	resolve := func(s *algo.Setting[gaussianParams]) (*site, error) { return resolveGaussian(known, s) }
 	return complete(algo.Algorithm[gaussianParams]{
-		Name:    "perturbed/gaussian",
-		Version: "1.0.0",
+		Name: "perturbed/gaussian",
 		Doc: "Minimizes the errors plus a Gaussian process that is linear in the labels at separating points " +
 			"(Block and Shetty 2025, Algorithm 2), with noise that is proved private.",
 		Defaults: gaussianParams{
 			Preset: tightPreset, SeparatorParams: finite.SeparatorParams{Separator: "standard"}, Margin: hammingMargin,
 		},
 		Declares: algo.Always[gaussianParams],
-		Learn: func(_ context.Context, t *algo.Trial[gaussianParams], sample *algo.Data) (algo.Model, error) {
-			if t.Params.Eta == 0 {
-				if _, err := resolve(&t.Setting); err != nil {
-					return nil, err
-				}
-			}
-			place := t.Params.PlaceOf(t.Problem)
-			return known.learn(place, func(l *learner) (concept.Hypothesis, error) {
-				return l.gaussian(sample, t.Params.Eta, t.Rand)
-			})
-		},
-	}, resolve, gaussianGuarantee, gaussianBounds)
+	}, resolveGaussian, func(l *learner, t *algo.Trial[gaussianParams], sample *algo.Data) (algo.Model, error) {
+		return l.declared(l.gaussian(sample, t.Params.Eta, t.Rand))
+	}, gaussianGuarantee, gaussianBounds)
 }
 
-// resolveGaussian returns the site of a setting and sets eta. Its error is the reason why the
-// setting cannot run or be proved private. Resolving resolved parameters changes nothing.
-func resolveGaussian(known *sites, s *algo.Setting[gaussianParams]) (*site, error) {
+// resolveGaussian sets eta.
+func resolveGaussian(s *algo.Setting[gaussianParams], st *site) error {
 	p := &s.Params
 	if err := checkBudget(s.Epsilon, s.Delta, true); err != nil {
-		return nil, err
-	}
-	st, err := known.at(p.PlaceOf(s.Problem))
-	if err != nil {
-		return nil, err
+		return err
 	}
 	if constant := printedConstant(p.Preset); constant > 0 {
-		return st, resolvePrinted(s, st, constant)
+		return resolvePrinted(s, st, constant)
 	}
 	least, err := provedNoise(p.Preset, gaussianRadius(p.Margin, st), st.class.LogSize(), s.Epsilon, s.Delta)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return st, resolveNoise("eta", &p.Eta, least)
+	return resolveNoise("eta", &p.Eta, least)
 }
 
 // provedNoise returns the least eta of a proved preset for vectors of this radius.

@@ -76,15 +76,10 @@ func (l *learner) least(sample *algo.Data, coefficient func() float64) (concept.
 	return l.minimizer.Minimize(sample.Xs(), sample.Ys(), nil, coefficients)
 }
 
-// learn returns the model of the hypothesis that draw returns for a learner at the place.
-func (s *sites) learn(p finite.Place, draw func(*learner) (concept.Hypothesis, error)) (algo.Model, error) {
-	st, err := s.at(p)
+// declared returns the model of the hypothesis of a search at this site.
+func (st *site) declared(h concept.Hypothesis, err error) (algo.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := draw(&learner{site: st})
-	if err != nil {
-		return nil, err
-	}
-	return finite.Declare(h, p.Spec.Matrix), nil
+	return finite.Declare(h, st.Spec.Matrix), nil
 }

@@ -20,31 +20,48 @@
 package perturbed
 
 import (
+	"context"
 	"math"
 
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/finite"
 )
 
 // Plugins returns the algorithms of this package.
 func Plugins() []algo.Plugin { return []algo.Plugin{gaussian(), rspm(), realValued(), publicData()} }
 
-// A resolver sets the parameters of a setting that depend on others and returns its site. Its error
-// is the reason why the setting cannot run or be proved private. Resolving a resolved setting changes
-// nothing.
-type resolver[P any] func(*algo.Setting[P]) (*site, error)
+// placed constrains the parameters of an algorithm to types that determine the place of a problem.
+type placed interface {
+	PlaceOf(p algo.Problem) finite.Place
+}
 
-// complete sets the Check, Guarantee and Bound of an algorithm, which require a resolved setting.
-// bounds may be nil.
-func complete[P any](
-	a algo.Algorithm[P], resolve resolver[P], guarantee func(*algo.Setting[P], *site) algo.Guarantee,
-	bounds func(*algo.Setting[P], *site) []algo.Bound,
+// complete sets the functions of an algorithm, which share its sites. resolve sets the parameters
+// that depend on others; its error is the reason why the setting cannot run or be proved private.
+// It changes nothing in a resolved setting, and the other functions require one. bounds may be nil.
+func complete[P placed](
+	a algo.Algorithm[P], resolve func(*algo.Setting[P], *site) error,
+	learn func(*learner, *algo.Trial[P], *algo.Data) (algo.Model, error),
+	guarantee func(*algo.Setting[P], *site) algo.Guarantee, bounds func(*algo.Setting[P], *site) []algo.Bound,
 ) algo.Algorithm[P] {
+	known := new(sites)
+	at := func(s *algo.Setting[P]) (*site, error) { return known.at(s.Params.PlaceOf(s.Problem)) }
+	a.Version = "1.0.0"
 	a.Check = func(s *algo.Setting[P]) error {
-		_, err := resolve(s)
-		return err
+		st, err := at(s)
+		if err != nil {
+			return err
+		}
+		return resolve(s, st)
+	}
+	a.Learn = func(_ context.Context, t *algo.Trial[P], sample *algo.Data) (algo.Model, error) {
+		st, err := at(&t.Setting)
+		if err != nil {
+			return nil, err
+		}
+		return learn(&learner{site: st}, t, sample)
 	}
 	a.Guarantee = func(s *algo.Setting[P]) (algo.Guarantee, error) {
-		st, err := resolve(s)
+		st, err := at(s)
 		if err != nil {
 			return algo.Guarantee{}, err
 		}
@@ -52,7 +69,7 @@ func complete[P any](
 	}
 	if bounds != nil {
 		a.Bound = func(s *algo.Setting[P]) ([]algo.Bound, error) {
-			st, err := resolve(s)
+			st, err := at(s)
 			if err != nil {
 				return nil, err
 			}

@@ -90,7 +90,7 @@ func TestCorollary2(t *testing.T) {
 	a := gaussian()
 	s := setting(a, parities10)
 	s.Params.Preset = corollary2Preset
-	list, err := a.Bound(&s)
+	list, err := finitetest.Bound(a, &s)
 	b := finitetest.BoundNamed(t, list, err, "corollary-2")
 	if b.Value != 10*10/(0.1*0.1) || !b.Order || b.Proved {
 		t.Errorf("%+v", b)
@@ -101,7 +101,7 @@ func TestCorollary2(t *testing.T) {
 	}{{0.1, true}, {1, true}, {1e5, false}} {
 		s := setting(a, parities10)
 		s.Params.Preset, s.Epsilon = corollary2Preset, c.epsilon
-		if g, err := a.Guarantee(&s); err != nil || g.Unproved == c.proved {
+		if g, err := finitetest.Guarantee(a, &s); err != nil || g.Unproved == c.proved {
 			t.Errorf("epsilon %v: %+v, %v", c.epsilon, g, err)
 		}
 	}
@@ -110,7 +110,7 @@ func TestCorollary2(t *testing.T) {
 	want := map[string]float64{laplaceNoise: 1000 + 1000, gaussianNoise: math.Ceil(1000 + 100*math.Sqrt(10))}
 	for noise, want := range want {
 		q.Params = rspmParams{Noise: noise, SeparatorParams: at("standard")}
-		list, err := r.Bound(&q)
+		list, err := finitetest.Bound(r, &q)
 		if b := finitetest.BoundNamed(t, list, err, "neel-2020"); math.Abs(b.Value-want) > 1 || !b.Order {
 			t.Errorf("noise %s: %+v, want %v", noise, b, want)
 		}
@@ -149,7 +149,7 @@ func TestPublicResolve(t *testing.T) {
 		}
 	}
 	two := s.Params
-	if g, err := a.Guarantee(&s); err != nil || !g.Unproved || g.Epsilon != 1 || g.Delta != 1e-6 {
+	if g, err := finitetest.Guarantee(a, &s); err != nil || !g.Unproved || g.Epsilon != 1 || g.Delta != 1e-6 {
 		t.Errorf("two-stage: %+v, %v", g, err)
 	}
 	s = setting(a, parities10)
@@ -159,7 +159,7 @@ func TestPublicResolve(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if g, err := a.Guarantee(&s); err != nil || g.Unproved {
+	if g, err := finitetest.Guarantee(a, &s); err != nil || g.Unproved {
 		t.Errorf("trace: %+v, %v", g, err)
 	}
 	near(t, "eta of trace", s.Params.Eta, 100/tightShift(10*math.Ln2, 1, 1e-6), 1e-12)
@@ -174,8 +174,7 @@ func TestPublicResolve(t *testing.T) {
 	near(t, "eta of trace, 3 points", s.Params.Eta, 3/tightShift(3*math.Ln2, 1, 1e-6), 1e-12)
 }
 
-// refusals checks that Check rejects each setting with the given reason, and that it has no bound
-// and no guarantee.
+// refusals checks that Check rejects each setting with the given reason.
 func refusals[P any](t *testing.T, a algo.Algorithm[P], cases []refusal[P]) {
 	for _, c := range cases {
 		s := setting(a, algo.Problem{Class: "parities", Dim: 4})
@@ -184,14 +183,6 @@ func refusals[P any](t *testing.T, a algo.Algorithm[P], cases []refusal[P]) {
 		if err == nil || !strings.Contains(err.Error(), c.want) ||
 			algo.IsInfeasible(err) != c.infeasible || algo.IsInvalid(err) == c.infeasible {
 			t.Errorf("%s: %v, want %q", a.Name, err, c.want)
-		}
-		if a.Bound != nil {
-			if _, err := a.Bound(&s); err == nil {
-				t.Errorf("%s: a bound where Check says %q", a.Name, c.want)
-			}
-		}
-		if g, err := a.Guarantee(&s); err == nil {
-			t.Errorf("%s: guarantee %+v where Check says %q", a.Name, g, c.want)
 		}
 	}
 }
@@ -262,7 +253,7 @@ func TestBounds(t *testing.T) {
 	a := gaussian()
 	s := setting(a, parities10)
 	s.Params.Separator = "cube"
-	list, err := a.Bound(&s)
+	list, err := finitetest.Bound(a, &s)
 	b := finitetest.BoundNamed(t, list, err, "explicit")
 	if b.Value != 2204 || !b.Proved || b.With["m"] != 1024 || b.With["h"] != 512 || b.With["kappa2"] != 2 ||
 		b.With["eta"] != s.Params.Eta {
@@ -280,33 +271,33 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	s.Params = gaussianParams{Preset: paper8Preset, SeparatorParams: at("cube"), Margin: hammingMargin}
-	list, err = a.Bound(&s)
+	list, err = finitetest.Bound(a, &s)
 	b = finitetest.BoundNamed(t, list, err, "explicit")
 	if b.Value < 2204 || !strings.Contains(b.Source, "covers only accuracy") {
 		t.Errorf("paper: %+v", b)
 	}
 	s.Params = gaussianParams{Preset: tightPreset, SeparatorParams: at("cube"), Margin: hammingMargin}
 	s.Problem.Noise, s.Problem.NoiseRate = "random", 0.2
-	list, err = a.Bound(&s)
+	list, err = finitetest.Bound(a, &s)
 	b = finitetest.BoundNamed(t, list, err, "explicit")
 	if b.With["alpha"] != 0.1*(1-2*0.2) || b.Value <= 2204 || !b.Proved {
 		t.Errorf("random noise: %+v", b)
 	}
 	s.Problem.Noise, s.Problem.NoiseRate = "adversarial", 0.06
-	list, err = a.Bound(&s)
+	list, err = finitetest.Bound(a, &s)
 	if b := finitetest.BoundNamed(t, list, err, "explicit"); !math.IsInf(b.Value, 1) {
 		t.Errorf("adversary: %+v", list)
 	}
 
 	r := rspm()
 	q := setting(r, parities10)
-	list, err = r.Bound(&q)
+	list, err = finitetest.Bound(r, &q)
 	b = finitetest.BoundNamed(t, list, err, "explicit")
 	if b.Value != 5641 || !b.Proved || b.With["b"] != 20 || b.With["widest"] != 10 {
 		t.Errorf("%+v", b)
 	}
 	q.Params = rspmParams{Noise: gaussianNoise, SeparatorParams: at("standard")}
-	list, err = r.Bound(&q)
+	list, err = finitetest.Bound(r, &q)
 	if b := finitetest.BoundNamed(t, list, err, "explicit"); b.Value > 5993+1 || !b.Proved {
 		t.Errorf("%+v", b)
 	}
@@ -343,10 +334,10 @@ func TestPremises(t *testing.T) {
 			return finitetest.Names(finitetest.Holding(list, p, c.least, c.reference))
 		}
 		s, q := setting(gaussian(), p), setting(rspm(), p)
-		if got := names(gaussian().Bound(&s)); got != c.gaussian {
+		if got := names(finitetest.Bound(gaussian(), &s)); got != c.gaussian {
 			t.Errorf("gaussian, %+v: %q, want %q", c, got, c.gaussian)
 		}
-		if got := names(rspm().Bound(&q)); got != c.rspm {
+		if got := names(finitetest.Bound(rspm(), &q)); got != c.rspm {
 			t.Errorf("rspm, %+v: %q, want %q", c, got, c.rspm)
 		}
 	}
@@ -373,7 +364,7 @@ func TestCubeWithoutPoints(t *testing.T) {
 	s, q := setting(a, p), setting(r, p)
 	s.Params.Separator = "cube"
 	q.Params = rspmParams{Noise: gaussianNoise, SeparatorParams: at("cube")}
-	list, err := a.Bound(&s)
+	list, err := finitetest.Bound(a, &s)
 	size := finitetest.BoundNamed(t, list, err, "explicit")
 	if err := r.Check(&q); err != nil || q.Params.Scale != s.Params.Eta ||
 		size.With["m"] != 1<<21 || size.With["h"] != 1<<20 {

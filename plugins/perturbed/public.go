@@ -1,7 +1,6 @@
 package perturbed
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -31,49 +30,32 @@ type publicParams struct {
 // in concrete form: f^ minimizes the errors plus Gaussian noise on public points Z, f^ plus
 // Gaussian noise labels these points, and the answer is the hypothesis nearest to these labels.
 func publicData() algo.Algorithm[publicParams] {
-	known := new(sites)
-	resolve := func(s *algo.Setting[publicParams]) (*site, error) { return resolvePublic(known, s) }
 	return complete(algo.Algorithm[publicParams]{
-		Name:    "perturbed/public-data",
-		Version: "1.0.0",
+		Name: "perturbed/public-data",
 		Doc: "Perturbed minimization on public unlabeled points, then the hypothesis nearest to its noisy labels there " +
 			"(Block, Bun, Desai, Shetty and Wu 2024).",
 		Defaults: publicParams{Preset: twoStagePreset, Public: 100},
 		Declares: algo.Always[publicParams],
-		Learn: func(_ context.Context, t *algo.Trial[publicParams], sample *algo.Data) (algo.Model, error) {
-			st, err := known.at(finite.PlaceOf(t.Problem, "", 0))
-			if t.Params.Eta == 0 {
-				st, err = resolve(&t.Setting)
-			}
-			if err != nil {
-				return nil, err
-			}
-			h, err := learnPublic(st, &t.Params, sample, t.Rand)
-			if err != nil {
-				return nil, err
-			}
-			return finite.Declare(h, t.Problem.Matrix), nil
-		},
-	}, resolve, publicGuarantee, nil)
+	}, resolvePublic, func(l *learner, t *algo.Trial[publicParams], sample *algo.Data) (algo.Model, error) {
+		return l.declared(learnPublic(l.site, &t.Params, sample, t.Rand))
+	}, publicGuarantee, nil)
 }
 
-// resolvePublic returns the site of a setting and sets eta and sigma. Its error is the reason why
-// the setting cannot run or be proved private. Resolving resolved parameters changes nothing.
-func resolvePublic(known *sites, s *algo.Setting[publicParams]) (*site, error) {
+// PlaceOf returns the place of a problem's class without a separator.
+func (publicParams) PlaceOf(p algo.Problem) finite.Place { return finite.PlaceOf(p, "", 0) }
+
+// resolvePublic sets eta and sigma.
+func resolvePublic(s *algo.Setting[publicParams], st *site) error {
 	p := &s.Params
 	if err := checkBudget(s.Epsilon, s.Delta, true); err != nil {
-		return nil, err
-	}
-	st, err := known.at(finite.PlaceOf(s.Problem, "", 0))
-	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := concept.CheckSample(st.class, s.N+p.Public); err != nil {
-		return nil, algo.Invalid("perturbed: n = %d and %d public points: %v", s.N, p.Public, err)
+		return algo.Invalid("perturbed: n = %d and %d public points: %v", s.N, p.Public, err)
 	}
 	lnF := st.class.LogSize()
 	if p.Preset == tracePreset {
-		return st, resolveNoise("eta", &p.Eta, traceNoise(p.Public, lnF, s.Epsilon, s.Delta))
+		return resolveNoise("eta", &p.Eta, traceNoise(p.Public, lnF, s.Epsilon, s.Delta))
 	}
 	eta, sigma := twoStage(p.Public, lnF, s.Alpha, s.Beta, s.Epsilon, s.Delta)
 	if p.Eta == 0 {
@@ -83,10 +65,10 @@ func resolvePublic(known *sites, s *algo.Setting[publicParams]) (*site, error) {
 		p.Sigma = sigma
 	}
 	if !(p.Eta <= maxNoise && p.Sigma <= maxNoise) {
-		return nil, algo.Infeasible("perturbed: noise eta %g and sigma %g hide all information: "+
+		return algo.Infeasible("perturbed: noise eta %g and sigma %g hide all information: "+
 			"raise epsilon or delta", p.Eta, p.Sigma)
 	}
-	return st, nil
+	return nil
 }
 
 // traceNoise returns the eta at which the first stage is private already, for m public points Z.

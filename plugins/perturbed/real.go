@@ -27,11 +27,8 @@ func (p realParams) real() finite.Real { return finite.Real{Loss: p.Loss, Levels
 // sqrt(1-c^2)), with half of their least squared distance as the radius, because losses in [0, 1]
 // change like mistakes.
 func realValued() algo.Algorithm[realParams] {
-	known := new(sites)
-	resolve := func(s *algo.Setting[realParams]) (*site, error) { return resolveReal(known, s) }
 	return complete(algo.Algorithm[realParams]{
-		Name:    "perturbed/real",
-		Version: "1.0.0",
+		Name: "perturbed/real",
 		Doc: "Minimizes the squared or absolute loss of real-valued functions, hypotheses times confidences, plus a " +
 			"Gaussian process on lifted values (Block and Shetty 2025, Algorithm 2, with noise that is proved private).",
 		Defaults: realParams{
@@ -42,36 +39,23 @@ func realValued() algo.Algorithm[realParams] {
 			"sample_excess": "mean loss on the sample minus that of the best function there [loss per example]",
 		},
 		Declares: func(s *algo.Setting[realParams]) bool { return !s.Means },
-		Learn: func(_ context.Context, t *algo.Trial[realParams], sample *algo.Data) (algo.Model, error) {
-			if t.Params.Eta == 0 {
-				if _, err := resolve(&t.Setting); err != nil {
-					return nil, err
-				}
-			}
-			return learnReal(known, t, sample)
-		},
-	}, resolve, realGuarantee, realBounds)
+	}, resolveReal, learnReal, realGuarantee, realBounds)
 }
 
-// resolveReal returns the site of a setting and sets eta. Its error is the reason why the setting
-// cannot run.
-func resolveReal(known *sites, s *algo.Setting[realParams]) (*site, error) {
+// resolveReal sets eta.
+func resolveReal(s *algo.Setting[realParams], st *site) error {
 	p := &s.Params
 	if err := p.real().Check("perturbed/real"); err != nil {
-		return nil, err
+		return err
 	}
 	if err := checkBudget(s.Epsilon, s.Delta, true); err != nil {
-		return nil, err
-	}
-	st, err := known.at(p.PlaceOf(s.Problem))
-	if err != nil {
-		return nil, err
+		return err
 	}
 	if st.separator.Points == nil {
-		return nil, algo.Invalid("perturbed/real: separator %s has %d points, too many to list: "+
+		return algo.Invalid("perturbed/real: separator %s has %d points, too many to list: "+
 			"use separator standard or code, or a smaller dimension", p.Separator, st.points)
 	}
-	return st, resolveNoise("eta", &p.Eta, realNoise(st, p.real(), s.Epsilon, s.Delta))
+	return resolveNoise("eta", &p.Eta, realNoise(st, p.real(), s.Epsilon, s.Delta))
 }
 
 // realNoise returns the least eta that satisfies the budget.
@@ -81,20 +65,14 @@ func realNoise(st *site, real finite.Real, eps, delta float64) float64 {
 }
 
 // learnReal runs one trial.
-func learnReal(known *sites, t *algo.Trial[realParams], sample *algo.Data) (algo.Model, error) {
-	model := realModel{c: 1}
-	place := t.Params.PlaceOf(t.Problem)
-	_, err := known.learn(place, func(l *learner) (_ concept.Hypothesis, err error) {
-		var excess float64
-		model.h, model.c, excess, err = l.real(sample, t.Params.real(), t.Params.Eta, t.Rand)
-		t.Report("sample_excess", excess)
-		return model.h, err
-	})
-	t.Report("confidence", model.c)
+func learnReal(l *learner, t *algo.Trial[realParams], sample *algo.Data) (algo.Model, error) {
+	h, c, excess, err := l.real(sample, t.Params.real(), t.Params.Eta, t.Rand)
+	t.Report("sample_excess", excess)
+	t.Report("confidence", c)
 	if !t.Means { // the more probable label
-		return finite.Declare(model.h, t.Problem.Matrix), err
+		return l.declared(h, err)
 	}
-	return model, err
+	return realModel{h, c}, err
 }
 
 // real returns the function c h with the least loss on the sample plus eta <xi, (c s_h,

@@ -75,7 +75,7 @@ func TestRealBounds(t *testing.T) {
 		{finite.SquaredLoss, true, "loss squared is minimized"},
 	} {
 		s.Params.Loss, s.Means = c.loss, c.means
-		list, err := a.Bound(&s)
+		list, err := finitetest.Bound(a, &s)
 		b := finitetest.BoundNamed(t, list, err, "explicit")
 		if (b.Fails == "") != (c.fails == "") || !strings.Contains(b.Fails, c.fails) || !(b.Value > 1) {
 			t.Errorf("%+v: %+v", c, b)

@@ -1,9 +1,6 @@
 package perturbed
 
 import (
-	"context"
-
-	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/finite"
 )
@@ -24,45 +21,28 @@ type rspmParams struct {
 
 // rspm returns perturbed/rspm, report separator-perturbed minimum (Neel, Roth and Wu 2019).
 func rspm() algo.Algorithm[rspmParams] {
-	known := new(sites)
-	resolve := func(s *algo.Setting[rspmParams]) (*site, error) { return resolveRSPM(known, s) }
 	return complete(algo.Algorithm[rspmParams]{
-		Name:    "perturbed/rspm",
-		Version: "1.0.0",
+		Name: "perturbed/rspm",
 		Doc: "Report separator-perturbed minimum (Neel, Roth and Wu 2019): " +
 			"minimizes the errors plus independent noise on the labels at separating points.",
 		Defaults: rspmParams{Noise: laplaceNoise, SeparatorParams: finite.SeparatorParams{Separator: "standard"}},
 		Declares: algo.Always[rspmParams],
-		Learn: func(_ context.Context, t *algo.Trial[rspmParams], sample *algo.Data) (algo.Model, error) {
-			if t.Params.Scale == 0 {
-				if _, err := resolve(&t.Setting); err != nil {
-					return nil, err
-				}
-			}
-			place := t.Params.PlaceOf(t.Problem)
-			return known.learn(place, func(l *learner) (concept.Hypothesis, error) {
-				if t.Params.Noise == gaussianNoise {
-					return l.gaussian(sample, t.Params.Scale, t.Rand)
-				}
-				return l.laplace(sample, t.Params.Scale, t.Rand)
-			})
-		},
-	}, resolve, rspmGuarantee, rspmBounds)
+	}, resolveRSPM, func(l *learner, t *algo.Trial[rspmParams], sample *algo.Data) (algo.Model, error) {
+		if t.Params.Noise == gaussianNoise {
+			return l.declared(l.gaussian(sample, t.Params.Scale, t.Rand))
+		}
+		return l.declared(l.laplace(sample, t.Params.Scale, t.Rand))
+	}, rspmGuarantee, rspmBounds)
 }
 
-// resolveRSPM returns the site of a setting and sets the scale. Its error is the reason why the
-// setting cannot run. Resolving resolved parameters changes nothing.
-func resolveRSPM(known *sites, s *algo.Setting[rspmParams]) (*site, error) {
+// resolveRSPM sets the scale.
+func resolveRSPM(s *algo.Setting[rspmParams], st *site) error {
 	p := &s.Params
 	if err := checkBudget(s.Epsilon, s.Delta, p.Noise == gaussianNoise); err != nil {
-		return nil, err
-	}
-	st, err := known.at(p.PlaceOf(s.Problem))
-	if err != nil {
-		return nil, err
+		return err
 	}
 	if p.Noise == laplaceNoise && st.separator.Points == nil {
-		return nil, algo.Invalid("perturbed: noise %s draws at each of %d points of separator %s, too many: "+
+		return algo.Invalid("perturbed: noise %s draws at each of %d points of separator %s, too many: "+
 			"use separator standard or code, noise %s, or a smaller dimension",
 			p.Noise, st.points, p.Separator, gaussianNoise)
 	}
@@ -70,7 +50,7 @@ func resolveRSPM(known *sites, s *algo.Setting[rspmParams]) (*site, error) {
 	if p.Noise == gaussianNoise {
 		least = noise(st.hamming(), signShift(st.points, st.class.LogSize(), s.Epsilon, s.Delta))
 	}
-	return st, resolveNoise("scale", &p.Scale, least)
+	return resolveNoise("scale", &p.Scale, least)
 }
 
 func rspmGuarantee(s *algo.Setting[rspmParams], _ *site) algo.Guarantee {

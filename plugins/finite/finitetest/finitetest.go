@@ -30,6 +30,22 @@ func ReadJSON(t testing.TB, path string, into any) {
 	}
 }
 
+// Bound returns the bounds of an algorithm for a setting, which Check resolves first, as in a sweep.
+func Bound[P any](a algo.Algorithm[P], s *algo.Setting[P]) ([]algo.Bound, error) {
+	if err := a.Check(s); err != nil {
+		return nil, err
+	}
+	return a.Bound(s)
+}
+
+// Guarantee returns the guarantee of an algorithm for a setting, which Check resolves first.
+func Guarantee[P any](a algo.Algorithm[P], s *algo.Setting[P]) (algo.Guarantee, error) {
+	if err := a.Check(s); err != nil {
+		return algo.Guarantee{}, err
+	}
+	return a.Guarantee(s)
+}
+
 // BoundNamed returns the bound of that name from the result of [algo.Algorithm.Bound]. It fails the
 // test if there is none.
 func BoundNamed(t testing.TB, list []algo.Bound, err error, name string) algo.Bound {
