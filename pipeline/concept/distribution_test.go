@@ -3,6 +3,7 @@ package concept
 import (
 	"math"
 	"math/rand/v2"
+	"sort"
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -115,8 +116,8 @@ func largeDistribution(p Profile, eps float64) (distribution []float64, group fu
 		}
 		add(p.none * math.Exp(eps/2*float64(p.least)))
 		group = func(h Range) int {
-			i := first(k, func(i int) bool { return float64(p.values[i]) >= h.Lo })
-			j := first(k, func(j int) bool { return float64(p.values[j]) > h.Hi }) - 1
+			i := sort.Search(k, func(i int) bool { return float64(p.values[i]) >= h.Lo })
+			j := sort.Search(k, func(j int) bool { return float64(p.values[j]) > h.Hi }) - 1
 			if i > j {
 				return k * k
 			}

@@ -3,6 +3,7 @@ package concept
 import (
 	"math"
 	"math/rand/v2"
+	"sort"
 )
 
 // intervalProfile is the profile of the intervals. An interval that contains the values i to j of
@@ -95,12 +96,12 @@ func (p *intervalProfile) Exponential(eps float64, r *rand.Rand) Hypothesis {
 func (p *intervalProfile) draw(r *rand.Rand) (h Range, excess int) {
 	s := &p.scale
 	u := uniform(r) * p.total()
-	j := first(len(p.values), func(j int) bool { return s.upto[j] > u })
+	j := sort.Search(len(p.values), func(j int) bool { return s.upto[j] > u })
 	if j == len(p.values) {
 		return p.drawNone(r), -p.least
 	}
 	u = uniform(r) * s.inner[j]
-	i := first(j, func(i int) bool { return s.inner[i]*s.decay(p.tops[j]-p.tops[i]) > u })
+	i := sort.Search(j, func(i int) bool { return s.inner[i]*s.decay(p.tops[j]-p.tops[i]) > u })
 	return p.around(i, j, r), p.sums[j+1] - p.sums[i] - p.least
 }
 
@@ -117,17 +118,4 @@ func (p *intervalProfile) drawNone(r *rand.Rand) Range {
 func (p *intervalProfile) PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis {
 	p.weigh(eps)
 	return thin[Range](p, r)
-}
-
-// first returns the least i < n with ok(i), or n if there is none. Once true, ok must stay true.
-func first(n int, ok func(int) bool) int {
-	lo, hi := 0, n
-	for lo < hi {
-		if mid := (lo + hi) / 2; ok(mid) {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
-	return lo
 }

@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"math/bits"
 	"math/rand/v2"
+	"sort"
 )
 
 // Intervals names the class of the intervals of 0..Domain-1.
@@ -104,7 +105,7 @@ func (c *intervals) walk(m *rangeMinimizer) (Range, float64) {
 // intervalAt returns number i of the intervals of 0..domain-1, ordered by left and then right
 // end; the empty interval comes last.
 func intervalAt(domain, i uint64) Range {
-	a := uint64(first(int(domain), func(a int) bool {
+	a := uint64(sort.Search(int(domain), func(a int) bool {
 		hi, lo := startingBelow(domain, uint64(a)+1)
 		return hi > 0 || lo > i
 	}))

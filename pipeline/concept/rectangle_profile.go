@@ -3,6 +3,7 @@ package concept
 import (
 	"math"
 	"math/rand/v2"
+	"sort"
 )
 
 // NewProfile implements Class.
@@ -206,5 +207,5 @@ func anyGap(a *axis, n float64, r *rand.Rand) Range {
 // pick draws i with probability proportional to upto[i] - upto[i-1].
 func pick(upto []float64, r *rand.Rand) int {
 	u := uniform(r) * upto[len(upto)-1]
-	return first(len(upto)-1, func(i int) bool { return upto[i] > u })
+	return sort.Search(len(upto)-1, func(i int) bool { return upto[i] > u })
 }

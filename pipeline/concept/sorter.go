@@ -7,40 +7,7 @@ import (
 )
 
 // sorter sorts keys. It reuses its memory.
-type sorter struct {
-	keys  []uint64
-	spare []uint64
-}
-
-// sort sorts the keys by their bits from..to-1. Keys that agree there must already be in
-// ascending order of the bits below from; the bits from to on are 0. It is a radix sort from the
-// lowest digit, with about as many values per digit as there are keys.
-func (s *sorter) sort(from, to int) {
-	const most = 11 // bits of a digit; the counts of its values fit into the fastest cache
-	width := min(max(bits.Len(uint(len(s.keys))), 5), most)
-	passes := max(1, (to-from+width-1)/width)
-	width = (to - from + passes - 1) / passes
-	source, target := s.keys, slices.Grow(s.spare[:0], len(s.keys))[:len(s.keys)]
-	var counts [1 << most]int // counts, then the position of the next key with that digit
-	next, mask := counts[:1<<width], uint64(1)<<width-1
-	for shift := from; shift < to; shift += width {
-		clear(next)
-		for _, key := range source {
-			next[key>>shift&mask]++
-		}
-		sum := 0
-		for d, n := range next {
-			next[d], sum = sum, sum+n
-		}
-		for _, key := range source {
-			d := key >> shift & mask
-			target[next[d]] = key
-			next[d]++
-		}
-		source, target = target, source
-	}
-	s.keys, s.spare = source, target
-}
+type sorter struct{ keys []uint64 }
 
 // order sorts points of dim numbers each, all below domain, by coordinate number axis and then by
 // their own number. The keys are value << shift | number.
@@ -53,7 +20,7 @@ func (s *sorter) order(x []float64, dim, axis int, domain uint64) (shift int, er
 	for i := range n {
 		s.keys = append(s.keys, uint64(x[i*dim+axis])<<shift|uint64(i))
 	}
-	s.sort(shift, shift+width)
+	slices.Sort(s.keys)
 	return shift, nil
 }
 

@@ -1,9 +1,9 @@
 package concept
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 )
 
@@ -42,7 +42,7 @@ func positive(label float64) uint64 { return ^math.Float64bits(label) >> 63 }
 
 // count sorts the keys and converts them to values and their counts.
 func (t *tally) count() {
-	t.sort(0, bits.Len64(t.domain-1)+1)
+	slices.Sort(t.keys)
 	n := len(t.keys)
 	values, pos, neg := slices.Grow(t.values[:0], n)[:n], zeroed(t.pos, n), zeroed(t.neg, n)
 	k := -1
@@ -103,15 +103,7 @@ func weighByValue(y, w []float64, value func(i int) (uint64, error)) (*weighted,
 		}
 		order[i], points[i] = i, v
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		switch {
-		case points[i] < points[j]:
-			return -1
-		case points[i] > points[j]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(points[i], points[j]) })
 	s := &weighted{total: 1}
 	if w == nil {
 		s.total = max(1, float64(len(y)))

@@ -1,6 +1,7 @@
 package concept
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math/bits"
 	"slices"
@@ -186,12 +187,7 @@ func (s *splitSearch) split(l *level, set []uint64, n, least int) {
 		}
 	}
 	s.reads += len(s.table.telling) * len(set)
-	slices.SortFunc(l.splits, func(a, b split) int {
-		if a.small != b.small {
-			return b.small - a.small
-		}
-		return a.point - b.point
-	})
+	slices.SortFunc(l.splits, func(a, b split) int { return cmp.Or(b.small-a.small, a.point-b.point) })
 }
 
 // level returns the scratch memory for dimension k; the enclosing searches through larger
