@@ -98,7 +98,8 @@ func same(variations ...variation) func(checks) (string, error) {
 				}
 			}
 			if err == nil {
-				err = s.repeat(p, want, v.script, v.when)
+				_, err = s.repeat(p, want, v.script)
+				err = why(err, "%s", v.when)
 			}
 			if err != nil {
 				return err
@@ -115,12 +116,12 @@ func quiet(check func(checks) error) func(checks) (string, error) {
 
 // repeat plays a script in a process and returns an error if its trials do not give the same bits
 // as those of want with the same keys.
-func (s checks) repeat(p *host.Process, want *transcript, sc script, when string) error {
+func (s checks) repeat(p *host.Process, want *transcript, sc script) (*transcript, error) {
 	got, err := s.playIn(p, sc)
 	if err == nil {
 		err = matching(want, got, func(j, k int) error { return sameTrial(want, j, got, k) })
 	}
-	return why(err, "%s", when)
+	return got, err
 }
 
 // checkDeclared checks that models label points like their declared hypotheses, and that they
@@ -171,10 +172,7 @@ func (s checks) checkStates() error {
 	if err != nil {
 		return err
 	}
-	asked, err := s.clean(script{trials: usual.trials, states: true})
-	if err == nil {
-		err = matching(first, asked, func(j, k int) error { return sameTrial(first, j, asked, k) })
-	}
+	asked, err := s.repeat(s.process, first, script{trials: usual.trials, states: true})
 	if err != nil {
 		return why(err, "after calls of Predict between its queries (Predict must change nothing, and may be called before "+
 			"the first query)")
@@ -243,9 +241,7 @@ func (s checks) checkParameters() error {
 		return err
 	}
 	check := func(parameters map[string]*pluginv1.Value) (*pluginv1.CheckResponse, error) {
-		setting := proto.CloneOf(s.setting)
-		setting.Parameters = parameters
-		return p.Check(s.ctx, setting)
+		return p.Check(s.ctx, s.with(func(w *pluginv1.Setting) { w.Parameters = parameters }))
 	}
 	first, err := check(s.setting.Parameters)
 	if err != nil {
@@ -340,7 +336,8 @@ func (s checks) checkCancellation() error {
 	if p, err = s.running(); err != nil {
 		return err
 	}
-	return s.repeat(p, before, usual, "after a canceled session")
+	_, err = s.repeat(p, before, usual)
+	return why(err, "after a canceled session")
 }
 
 // checkGoroutines checks that the number of goroutines is the same before and after a session. The

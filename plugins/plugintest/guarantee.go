@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -43,20 +41,11 @@ func (s checks) checkGuarantee() error {
 // guaranteeAt returns the guarantee of the current setting under another budget, or nil if the
 // algorithm rejects that budget.
 func (s checks) guaranteeAt(epsilon, delta float64) (*pluginv1.Guarantee, error) {
-	p, err := s.running()
-	if err != nil {
-		return nil, err
-	}
-	setting := proto.CloneOf(s.setting)
-	setting.N, setting.Epsilon, setting.Delta = 0, epsilon, delta
-	r, err := p.Check(s.ctx, setting)
+	setting := s.with(func(w *pluginv1.Setting) { w.N, w.Epsilon, w.Delta = 0, epsilon, delta })
+	r, err := s.check(setting)
 	switch {
-	case err != nil:
+	case err != nil || r.Refusal != nil:
 		return nil, err
-	case r.Refusal.GetKind() == pluginv1.Refusal_KIND_ERROR:
-		return nil, errors.New(r.Refusal.Message)
-	case r.Refusal != nil:
-		return nil, nil
 	case r.Guarantee == nil:
 		return nil, errors.New("the algorithm is described as private and returns no guarantee")
 	}

@@ -229,22 +229,15 @@ func (s *suite) adopt(setting Setting) error {
 // tryOut calls Check with the current setting, and plays one trial of it. Its error wraps a
 // *refusalError if either is rejected.
 func (s *suite) tryOut() error {
-	p, err := s.running()
+	r, err := s.check(s.setting)
 	if err != nil {
 		return err
-	}
-	r, err := p.Check(s.ctx, s.setting)
-	if err != nil {
-		return err
-	}
-	if r.Refusal.GetKind() == pluginv1.Refusal_KIND_ERROR {
-		return errors.New(r.Refusal.Message)
 	}
 	if r.Refusal != nil {
 		return &refusalError{r.Refusal}
 	}
 	s.declares = r.Declares
-	t, err := s.play(p, script{trials: []uint64{0}})
+	t, err := s.play(s.process, script{trials: []uint64{0}})
 	if err != nil {
 		return err
 	}
@@ -254,6 +247,19 @@ func (s *suite) tryOut() error {
 		}
 	}
 	return nil
+}
+
+// check calls Check with a setting. A refusal because of an error of the algorithm is an error.
+func (s *suite) check(setting *pluginv1.Setting) (*pluginv1.CheckResponse, error) {
+	p, err := s.running()
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.Check(s.ctx, setting)
+	if err == nil && r.Refusal.GetKind() == pluginv1.Refusal_KIND_ERROR {
+		err = errors.New(r.Refusal.Message)
+	}
+	return r, err
 }
 
 // wire encodes a setting of an algorithm for the protocol, with the documented defaults of Setting
