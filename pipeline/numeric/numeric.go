@@ -39,6 +39,21 @@ func BisectInt(low, high float64, enough func(float64) bool) float64 {
 	return high
 }
 
+// LeastFrom returns the least whole number from low on at which a monotone condition holds, +Inf
+// beyond 2^53. It doubles the number first; low is a whole number, at least 1.
+func LeastFrom(low float64, enough func(float64) bool) float64 {
+	high := low
+	for !enough(high) {
+		if high *= 2; high > 1<<53 {
+			return math.Inf(1)
+		}
+	}
+	if high == low {
+		return low
+	}
+	return BisectInt(high/2, high, enough)
+}
+
 // Golden narrows low..high by the given number of golden section steps around the minimum of a
 // function that falls and then rises, and returns the midpoint of the remaining interval. Each
 // step multiplies its length by 0.618.

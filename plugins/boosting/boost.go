@@ -181,9 +181,7 @@ func (b *booster) adopt(h hypothesis, signed []float64) (edge float64) {
 		edge += numeric.Dot(answers, signed[lo:lo+len(y)])
 		smallest, largest = lower(b.s[lo:lo+len(y)], answers, y, b.Lambda/2, smallest, largest)
 	}
-	b.done++
-	b.gain += edge
-	b.sumSpread += float64((largest - smallest) * (largest - smallest))
+	b.count(edge, largest-smallest)
 	return edge
 }
 

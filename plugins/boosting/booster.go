@@ -97,11 +97,16 @@ func (b *booster) projectAsPrinted(factor float64) (atLeast1, mass float64) {
 
 // step completes a round after weak has been computed.
 func (b *booster) step(gauss func() float64) {
-	b.done++
 	b.release(gauss)
 	smallest, largest := b.reweight()
-	b.gain += numeric.Dot(b.weak, b.released)
-	b.sumSpread += float64((largest - smallest) * (largest - smallest))
+	b.count(numeric.Dot(b.weak, b.released), largest-smallest)
+}
+
+// count counts a round with this edge of its hypothesis and this spread of y h(x).
+func (b *booster) count(edge, spread float64) {
+	b.done++
+	b.gain += edge
+	b.sumSpread += float64(spread * spread)
 }
 
 // noiseless replaces the source of normals in algorithms that are not private.

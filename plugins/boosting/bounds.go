@@ -202,7 +202,7 @@ func unproved(p *Params) string {
 // provedBound returns the n at and above which the goal is reached by a w for which fewer than
 // kappa n examples have a margin below theta, relative to |w|. It adds kappa and theta to with.
 func provedBound(g goal, kappa, theta float64, source string, with map[string]float64) algo.Bound {
-	n := leastFrom(1, func(n float64) bool { return g.reached(n, kappa, theta) })
+	n := numeric.LeastFrom(1, func(n float64) bool { return g.reached(n, kappa, theta) })
 	with["kappa"], with["margin"] = kappa, max(0, theta)
 	return own(g, n, kappa, theta, source, with)
 }

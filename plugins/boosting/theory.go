@@ -2,8 +2,8 @@ package boosting
 
 import (
 	"math"
-	"sort"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -81,7 +81,7 @@ func (s schedule) least(a account) float64 {
 	if s.calibrated {
 		return 1
 	}
-	return leastInteger(1, func(n float64) bool {
+	return numeric.LeastFrom(1, func(n float64) bool {
 		return a.spent(n, s.rounds, s.kappa, s.sigma(n)) <= a.mu
 	})
 }
@@ -133,7 +133,7 @@ func (g goal) reached(n, kappa, theta float64) bool {
 // sufficient returns the smallest n, at or above a given one, at which proves holds; +Inf if there
 // is none.
 func (s schedule) sufficient(from float64, g goal) float64 {
-	return leastFrom(from, func(n float64) bool { return s.proves(n, g) })
+	return numeric.LeastFrom(from, func(n float64) bool { return s.proves(n, g) })
 }
 
 // proves reports whether HS-StL with weak learner raw and loss linear is proved to reach the goal
@@ -189,7 +189,7 @@ func (s schedule) trainingMargin(n, tau, b float64) float64 {
 // delta = beta/3. In the printed version ln(4/delta) is not divided by n, so the bound is void.
 func printedAccuracy(alpha, beta, tau float64) (n, fat float64) {
 	fat = 65536 / (tau * tau)
-	n = leastInteger(math.Ceil(fat), func(n float64) bool {
+	n = numeric.LeastFrom(math.Ceil(fat), func(n float64) bool {
 		complexity := float64(fat*math.Log(34*math.E*n/fat)*math.Log2(578*n)) + math.Log(12/beta)
 		return math.Sqrt(2/n*complexity) <= alpha/2
 	})
@@ -198,32 +198,3 @@ func printedAccuracy(alpha, beta, tau float64) (n, fat float64) {
 
 // maxInteger is the largest integer up to which float64 represents every integer.
 const maxInteger = 1 << 53
-
-// leastFrom returns the smallest integer from low on at which a monotone condition holds, and
-// searches by doubling; +Inf beyond 2^53.
-func leastFrom(low float64, holds func(n float64) bool) float64 {
-	high := low
-	for !holds(high) {
-		if high *= 2; high > maxInteger {
-			return math.Inf(1)
-		}
-	}
-	if high == low {
-		return low
-	}
-	return leastInteger(math.Floor(high/2), func(n float64) bool { return n >= high || holds(n) })
-}
-
-// leastInteger returns the smallest integer from low on, itself an integer, at which a monotone
-// condition holds; +Inf beyond 2^53.
-func leastInteger(low float64, holds func(n float64) bool) float64 {
-	base, span := int(low), maxInteger-int(low)
-	if span < 0 {
-		return math.Inf(1)
-	}
-	i := sort.Search(span, func(i int) bool { return holds(float64(base + i)) })
-	if i == span {
-		return math.Inf(1)
-	}
-	return float64(base + i)
-}

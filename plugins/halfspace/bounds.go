@@ -3,8 +3,8 @@ package halfspace
 import (
 	"fmt"
 	"math"
-	"sort"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -255,15 +255,7 @@ func (p plan) rateAt(n float64, g goal) float64 {
 // sufficient returns the smallest n that proves shows to suffice, and with it every larger one. It
 // is +Inf if there is none.
 func (p plan) sufficient(g goal) float64 {
-	const largest = 1 << 53
-	high := 1.0
-	for !p.proves(high, g) {
-		if high *= 2; high > largest {
-			return math.Inf(1)
-		}
-	}
-	low := math.Ceil(high / 2)
-	return low + float64(sort.Search(int(high-low), func(i int) bool { return p.proves(low+float64(i), g) }))
+	return numeric.LeastFrom(1, func(n float64) bool { return p.proves(n, g) })
 }
 
 // bestPlan returns the plan with the smallest sufficient n among several, and that n. It tries

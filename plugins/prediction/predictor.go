@@ -60,23 +60,34 @@ func (p *predictor) next(x []float64) (float64, verdict, error) {
 	}
 	p.prepared = false
 	v := p.judge(x)
+	label := p.label(x, v)
 	switch v {
-	case left:
-		notifyRelease(p.gen, x, -1)
-		return -1, v, nil
-	case right:
-		notifyRelease(p.gen, x, 1)
-		return 1, v, nil
+	case left, right:
+		notifyRelease(p.gen, x, label)
+		return label, v, nil
 	case public:
-		return p.gen.public(x), v, nil
+		return label, v, nil
 	}
 	p.open = false
 	if p.started == p.budget {
 		p.report("budget_exhausted", 1)
 	}
-	err := p.gen.hard(x, p.coin)
+	err := p.gen.hard(x, label)
 	p.report("inexact", float64(inexact(p.gen)))
-	return p.coin, v, err
+	return label, v, err
+}
+
+// label returns the answer to x with this verdict.
+func (p *predictor) label(x []float64, v verdict) float64 {
+	switch v {
+	case left:
+		return -1
+	case right:
+		return 1
+	case hard:
+		return p.coin
+	}
+	return p.gen.public(x)
 }
 
 // judge returns the verdict on x with the noise nu.
@@ -92,16 +103,7 @@ func (p *predictor) judge(x []float64) verdict {
 // the private transcript.
 func (p *predictor) Predict(ctx context.Context, x *algo.Data, out []float64) error {
 	for i := range out {
-		switch p.judge(x.X(i)) {
-		case left:
-			out[i] = -1
-		case right:
-			out[i] = 1
-		case hard:
-			out[i] = p.coin
-		case public:
-			out[i] = p.gen.public(x.X(i))
-		}
+		out[i] = p.label(x.X(i), p.judge(x.X(i)))
 	}
 	return ctx.Err()
 }
