@@ -81,7 +81,7 @@ const maxListed = 1 << 12
 
 // listable reports whether all hypotheses of the class can be listed.
 func listable(p *schemas.Problem) bool {
-	class := classOf(p)
+	class := distribution.ClassOf(p)
 	if concept.ShapeOf(p.Class) == concept.Column {
 		return true
 	}
@@ -98,7 +98,7 @@ func unsplittable(p *schemas.Problem) string {
 	switch shape := concept.ShapeOf(p.Class); {
 	case p.Class == concept.Thresholds, shape == concept.Column:
 		return ""
-	case listable(p) && concept.Cardinality(classOf(p)) <= maxListed:
+	case listable(p) && concept.Cardinality(distribution.ClassOf(p)) <= maxListed:
 		return ""
 	}
 	return fmt.Sprintf("needs thresholds, a class matrix, or a class of at most %d hypotheses on %d points: take a "+

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/blame"
+	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -85,7 +86,7 @@ func (k *Adversary) checkOffline(_ *schemas.Problem, a *schemas.Adversary) error
 
 // checkWidth checks the key width.
 func (k *Adversary) checkWidth(p *schemas.Problem, a *schemas.Adversary) error {
-	applies, side := k.Width != nil && k.Width(p), concept.Side(classOf(p))
+	applies, side := k.Width != nil && k.Width(p), concept.Side(distribution.ClassOf(p))
 	switch {
 	case a.Width != 0 && k.PlaysRounds():
 		return refuse("width", "%d does not apply to rounds; leave it out", a.Width)
@@ -136,11 +137,4 @@ func (k *Adversary) checkFrom(p *schemas.Problem, a *schemas.Adversary) error {
 			"whole number only up to 2^53", a.From)
 	}
 	return nil
-}
-
-// classOf returns the class of a problem, independent of its distribution.
-func classOf(p *schemas.Problem) concept.Spec {
-	s := concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim}
-	s.Dim = concept.Width(s)
-	return s
 }

@@ -104,7 +104,7 @@ var bestError = Key{
 func flipped(p *schemas.Problem) uint64 { return uint64(math.Round(p.BestError * float64(points(p)))) }
 
 // points returns the number of points of the distribution agnostic.
-func points(p *schemas.Problem) uint64 { return uint64(concept.Cardinality(classOf(p))) }
+func points(p *schemas.Problem) uint64 { return uint64(concept.Cardinality(ClassOf(p))) }
 
 // onLine reports whether the distribution agnostic flips points of the class in order from the
 // target's ends on.
@@ -133,9 +133,9 @@ func fewerThanHalf(n uint64) uint64 { return (max(n, 1) - 1) / 2 }
 // outsideDistance returns the reason why the least error is invalid for a class whose hypotheses are so
 // far from one another that any points can be flipped.
 func outsideDistance(p *schemas.Problem) string {
-	side := concept.Side(classOf(p))
+	side := concept.Side(ClassOf(p))
 	switch {
-	case concept.Cardinality(classOf(p)) > concept.MaxDomain:
+	case concept.Cardinality(ClassOf(p)) > concept.MaxDomain:
 		return fmt.Sprintf("the distribution takes at most 2^40 points, not %d^%d: take a smaller d", side, p.Dim)
 	case !(p.BestError > 0 && p.BestError <= 1/float64(2*side)):
 		return fmt.Sprintf("%v is outside (0, 1/%d], where no other hypothesis can be better than the target's",

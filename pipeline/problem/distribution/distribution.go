@@ -160,7 +160,7 @@ func Open(p *schemas.Problem, matrix string) Opened {
 
 // Spec returns the class of a problem; matrix is the class matrix, "" for other classes.
 func Spec(p *schemas.Problem, matrix string) concept.Spec {
-	s := classOf(p)
+	s := ClassOf(p)
 	s.Matrix = matrix
 	if l := Lookup(p.Distribution); l != nil && l.NoConstant != nil {
 		s.NoConstant = l.NoConstant(p.Class)
@@ -168,8 +168,8 @@ func Spec(p *schemas.Problem, matrix string) concept.Spec {
 	return s
 }
 
-// classOf returns the class of a problem, independent of its distribution.
-func classOf(p *schemas.Problem) concept.Spec {
+// ClassOf returns the class of a problem, independent of its distribution.
+func ClassOf(p *schemas.Problem) concept.Spec {
 	s := concept.Spec{Name: p.Class, Domain: p.Domain, Dim: p.Dim}
 	s.Dim = concept.Width(s)
 	return s

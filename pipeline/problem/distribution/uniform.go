@@ -16,7 +16,7 @@ var uniform = Distribution{
 	},
 	Uniform: true,
 	Formula: func(*schemas.Problem) bool { return true },
-	Size:    func(p *schemas.Problem) float64 { return concept.Cardinality(classOf(p)) },
+	Size:    func(p *schemas.Problem) float64 { return concept.Cardinality(ClassOf(p)) },
 	open: func(p *schemas.Problem, class concept.Spec) Opened {
 		target := targets(p, class)
 		o := Opened{Sampler: func() Sampler {
