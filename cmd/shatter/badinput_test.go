@@ -48,7 +48,7 @@ func expect(t *testing.T, code int, want []string, args ...string) {
 	}
 }
 
-// list returns [f(0), f(1), ...] as it stands in a sweep file.
+// list returns [f(0), f(1), ...] in the syntax of sweep files.
 func list(n int, f func(i int) string) string {
 	items := make([]string, n)
 	for i := range items {
@@ -331,7 +331,7 @@ func TestStdoutEnds(t *testing.T) {
 	}
 }
 
-// Where no temporary files can be made, as on a read-only root, commands say what to set.
+// If no temporary files can be made, as on a read-only root, commands name the variable to set.
 func TestNoTemporaryFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -60,7 +60,7 @@ type attachKey struct{}
 
 // An attachment names the plugin that a person has started.
 type attachment struct {
-	plugin string // path of the file that it stands in for; "": the only one
+	plugin string // path of the plugin file that it replaces; "": the only one
 	socket string // where it listens; "": no plugin was
 	digest string // its identity
 }
@@ -101,7 +101,7 @@ func attachable(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// attach has the attached plugin stand in for the file that it is meant for, out of the given ones.
+// attach replaces the file that the attachment names by the attached plugin. files are the files of the command line.
 func (a attachment) attach(c *host.Catalog, files []string) error {
 	if a.socket == "" {
 		return nil
@@ -131,7 +131,7 @@ func (a attachment) attach(c *host.Catalog, files []string) error {
 	return nil
 }
 
-// pluginBridgeCommand is what takes the place of a plugin file that is attached.
+// pluginBridgeCommand is the hidden command that replaces an attached plugin file.
 func pluginBridgeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "bridge SOCKET", Hidden: true, Args: cobra.ExactArgs(1),
@@ -174,7 +174,7 @@ func confined(c *cobra.Command) *cobra.Command {
 func showSandbox(c *cobra.Command, cmd host.Command) error {
 	p, err := host.Start(c.Context(), cmd)
 	if err != nil {
-		return nil // the suite tells
+		return nil // the suite reports the error
 	}
 	defer p.Stop()
 	if len(p.Sandbox()) == 0 {

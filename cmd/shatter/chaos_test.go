@@ -50,7 +50,7 @@ type chaos struct {
 	dir, urls string
 	rng       *rand.Rand
 	processes []*chaosProcess
-	faults    map[string]int // by kind
+	faults    map[string]int // number of faults by kind
 }
 
 // A chaosProcess is started again whenever it ends, as a service manager does.
@@ -303,7 +303,7 @@ func (c *chaos) sweep(number int, left time.Duration) (took time.Duration) {
 	})
 	dir := filepath.Join(c.dir, fmt.Sprint("result", number))
 	var got fetched
-	c.retry("results", func() (done bool) { // a server that has just come back may not know of the end yet
+	c.retry("results", func() (done bool) { // a restarted server may not have received the end yet
 		out, _, code := shatter(c, "results", id, "--out", dir, "-o", "json", "--server", c.urls)
 		return code == exitDone && json.Unmarshal([]byte(out), &got) == nil && got.Digest != ""
 	})

@@ -14,8 +14,8 @@ import (
 type attack struct {
 	algorithm string
 	sweep     string // without name, plugins and algorithms; %s is the folder of the data files
-	code      int    // of run
-	status    string // of all rows of the table; "": the sweep is refused, and there is no table
+	code      int    // exit code of run
+	status    string // status of all rows of the table; "": the sweep is refused without a table
 	says      string // on stderr
 }
 

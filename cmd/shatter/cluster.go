@@ -74,7 +74,7 @@ The certificates are signed by an authority of the cluster's own and are good fo
 	return c
 }
 
-// explainCluster says what to do with a new cluster.
+// explainCluster prints the next steps for a new cluster.
 func explainCluster(c *cobra.Command, cluster *authority.Cluster) error {
 	dir := wording.ShellWord(cluster.Dir)
 	w := c.ErrOrStderr()

@@ -49,7 +49,7 @@ type statusError int
 
 func (statusError) Error() string { return "" }
 
-// A response is what the command line makes of an error: an exit code, and the remedy that ends its message.
+// A response is the exit code for an error, with the remedy that ends its message.
 type response struct {
 	code   int
 	remedy string
@@ -215,8 +215,8 @@ func remedied(err error) string { return err.Error() + respond(err).remedy }
 // maxMessage is the number of bytes of an error that are shown.
 const maxMessage = 32 << 10
 
-// readable returns the text of an error as it can be shown: what plugins, files and servers say is
-// part of it.
+// readable returns the text of an error without control characters, because it may contain text of plugins, files and
+// servers.
 func readable(text string) string {
 	more := ""
 	if n := len(text) - maxMessage; n > 0 {

@@ -90,8 +90,7 @@ points any two hypotheses differ at h or more; rho is their least distance there
 	return c
 }
 
-// kindsOf returns the kinds of entries that a user may ask for: those of the registries and that of
-// the algorithms.
+// kindsOf returns the kinds of entries: the registries and the algorithms.
 func kindsOf() []reference.Kind {
 	return append(reference.Kinds(), reference.Kind{
 		Name: "algorithm", Plural: "algorithms", Doc: "values of algorithms.use; shatter plugin list",
@@ -128,8 +127,8 @@ func valuesOf(kind string, all []reference.Entry) (values []reference.Value) {
 	return values
 }
 
-// algorithmEntries returns the algorithms, and their parameters and metrics, those of one name and
-// meaning as one.
+// algorithmEntries returns the algorithms with their parameters and metrics. Equal names with equal meanings are
+// merged.
 func algorithmEntries(list []algorithmOf) (all []reference.Entry) {
 	var inner []reference.Entry
 	add := func(kind, name, doc, of string, facts ...reference.Fact) {

@@ -24,7 +24,7 @@ import (
 // A textFlag is a flag whose value is read from a text.
 type textFlag[T any] struct {
 	value *T
-	kind  string // of the value, for the help
+	kind  string // name of the value in the help
 	parse func(string) (T, error)
 	text  func(T) string
 }
@@ -233,7 +233,7 @@ func (f *whereFlag) filter(s *sheet.Sheet) (*sheet.Sheet, error) {
 	return kept, nil
 }
 
-// load reads from a folder the rows of a result that the flag keeps. dir is what the user calls it.
+// load reads the rows of a result that the flag keeps. Messages call the folder dir.
 func (f *whereFlag) load(from, dir string) (*report.Sweep, error) {
 	conditions, err := f.conditions()
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// The plugins of the gallery pass the acceptance suite, and their sweeps show what their page says.
+// The plugins of the gallery pass the acceptance suite, and their sweeps show the results that their page states.
 func TestGallery(t *testing.T) {
 	testkit.Long(t)
 	for _, c := range []struct {
 		name, setting string
-		shows         func(row map[string]any) bool // of at least one row
+		shows         func(row map[string]any) bool // true for at least one row
 	}{
 		{"logistic", "class=halfspace,dim=5,margin=0.1", func(r map[string]any) bool {
 			return r["epsilon"] == 2.0 && r["n"] == 400.0 && r["rate"].(float64) >= 0.9

@@ -22,7 +22,7 @@ import (
 	"github.com/shatterlab/shatter/worker"
 )
 
-// httpFlags says where a process tells how it is.
+// httpFlags configures the HTTP server for health checks and metrics.
 type httpFlags struct {
 	address string
 	public  bool
@@ -48,7 +48,7 @@ func (f *httpFlags) listen(log *slog.Logger) (*observe.Server, error) {
 	return s, nil
 }
 
-// mostSilence is the time after which a loop that is not heard of is taken to hang.
+// mostSilence is the time without activity after which a loop counts as hanging.
 const mostSilence = time.Minute
 
 // check returns the checks of a process whose loop was heard of last at the time that heard returns,
@@ -73,14 +73,14 @@ func check(conn *queue.Conn, heard func() time.Time) observe.Checks {
 	}
 }
 
-// watchCoordinator tells of a coordinator.
+// watchCoordinator publishes checks and metrics of a coordinator.
 func watchCoordinator(s *observe.Server, conn *queue.Conn, m *lead.Monitor) {
 	s.Watch(check(conn, func() time.Time { return m.Overview().Active }), observe.Registry(observe.Sources{
 		Version: version(), Traffic: conn.Traffic, Leads: m.Overview, Counts: m.Counts,
 	}))
 }
 
-// watchWorker tells of a worker.
+// watchWorker publishes checks and metrics of a worker.
 func watchWorker(s *observe.Server, conn *queue.Conn, m *worker.Monitor) {
 	checks := check(conn, func() time.Time { return m.Overview().HeartbeatAt })
 	connected := checks.Ready
@@ -132,7 +132,7 @@ func (m *runMonitor) overview() lead.Overview {
 	return lead.Overview{Active: m.heard, Sweeps: map[string]int{"led here": 1}, Leading: []lead.Leading{m.leading}}
 }
 
-// watch tells of the run.
+// watch publishes checks and metrics of the run.
 func (m *runMonitor) watch(s *observe.Server, conn *queue.Conn) {
 	checks := check(conn, func() time.Time { return m.overview().Active })
 	checks.Healthy = nil // writing the result may take any time
@@ -141,7 +141,7 @@ func (m *runMonitor) watch(s *observe.Server, conn *queue.Conn) {
 	}))
 }
 
-// logFlags says what the log of a process looks like.
+// logFlags configures the log of a process.
 type logFlags struct{ format, level string }
 
 func (f *logFlags) register(flags *pflag.FlagSet) {

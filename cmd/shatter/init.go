@@ -23,7 +23,7 @@ import (
 //go:embed templates examples/breast_cancer.csv
 var templates embed.FS
 
-// dataFiles are those of the templates' files that are no sweep files.
+// dataFiles are the data files of the templates.
 var dataFiles = []string{"templates/hypotheses.csv", "examples/breast_cancer.csv"}
 
 func initCommand() *cobra.Command {
@@ -77,7 +77,7 @@ func listTemplates(c *cobra.Command) error {
 	return err
 }
 
-// writeTemplate writes a template as file, named after it, and the data file that it names beside
+// writeTemplate writes a template as file, named after it, and the data file that it names next to
 // it.
 func writeTemplate(c *cobra.Command, name, file string) error {
 	text, ok := template(name)

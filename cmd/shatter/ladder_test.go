@@ -9,7 +9,7 @@ import (
 )
 
 // ladderSweep searches epsilon under the needle distribution, where the success of the exponential
-// mechanism is known exactly, and the rate of wrong labels that it bears on a small class.
+// mechanism is known exactly, and the rate of wrong labels that it tolerates on a small class.
 const ladderSweep = `
 name: ladder
 goal: {alpha: 0.05, beta: 0.1}

@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"schemas", "schemas/pluginv1"},
 	{"pipeline/task"},
 
-	// Tools that know nothing of sweeps.
+	// Tools that do not depend on sweeps.
 	{"pipeline", "pipeline/dataset", "pipeline/disk", "pipeline/matrix", "pipeline/numeric", "pipeline/wording"},
 	{"pipeline/sandbox"},
 	{"pipeline/lp", "pipeline/pluginfile"},

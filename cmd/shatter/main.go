@@ -32,7 +32,7 @@ import (
 )
 
 func main() {
-	syscall.Umask(syscall.Umask(0o777) | 0o022) // nobody else may write to what a command writes
+	syscall.Umask(syscall.Umask(0o777) | 0o022) // other users cannot write to files of a command
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -61,7 +61,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return r.code
 }
 
-// farewell returns what a command says at the first Ctrl-C.
+// farewell returns the message of a command at the first Ctrl-C.
 func farewell(root *cobra.Command, args []string) string {
 	doing := "stopping"
 	if c, _, err := root.Find(args); err == nil && slices.Contains([]string{"run", "worker"}, c.Name()) {
@@ -74,8 +74,8 @@ func farewell(root *cobra.Command, args []string) string {
 // process and then to its group.
 const sameInterrupt = 200 * time.Millisecond
 
-// interruptible returns a context that ends at the first Ctrl-C, at which it says farewell. The second one
-// ends the process at once, which loses nothing that has finished either.
+// interruptible returns a context that ends at the first Ctrl-C, after printing farewell. The second Ctrl-C ends the
+// process at once; finished trials are kept in both cases.
 func interruptible(stderr io.Writer, farewell string) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signal.Ignore(syscall.SIGXFSZ) // a file that may not grow is an error of its write, like a full disk
@@ -148,8 +148,7 @@ Data goes to stdout, everything else to stderr. Exit codes:
 	return root
 }
 
-// version returns what `shatter version` prints: the module's version and revision, as far as the
-// build knows them, the Go release and the float profile.
+// version returns the module's version and revision, if the build recorded them, the Go release and the float profile.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -36,7 +36,7 @@ func (s suite) Run() int {
 	if err := os.Setenv("SHATTER_CACHE", "off"); err != nil { // tests that count trials run them
 		panic(err)
 	}
-	// Tests wait for their processes for much of the time. Whoever says -parallel is heard: flags are read later.
+	// Tests wait for their processes most of the time. The flag -parallel overrides this: flags are parsed later.
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
@@ -167,7 +167,7 @@ func frame(t *testing.T, dir, name string) []row {
 
 var results struct {
 	sync.Mutex
-	dirs map[string]string // by sweep
+	dirs map[string]string // folders by sweep
 }
 
 // finished returns the folder of the result of a sweep that has run once for all tests. They only

@@ -56,11 +56,10 @@ func sanitized(w io.Writer) io.Writer {
 // printable replaces what would move the cursor: names and reasons come from plugins.
 func printable(text string) string { return wording.Printable(text, "") }
 
-// forPeople returns a writer to w in which foreign text, such as what a plugin says of itself, moves
-// no cursor but to the next line.
+// forPeople returns a writer to w that replaces control characters other than newlines, such as in texts of plugins.
 func forPeople(w io.Writer) io.Writer { return &wording.Printer{To: w} }
 
-// indented returns a text of perhaps several lines as it stands below a first one.
+// indented returns a text whose lines after the first are indented.
 func indented(text string) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i := range lines {

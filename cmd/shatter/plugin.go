@@ -32,7 +32,7 @@ func builtins() []algo.Plugin {
 	)
 }
 
-// builtinsDescribed returns what a process that serves the builtins says of them.
+// builtinsDescribed returns the descriptions of the built-in algorithms by a process that serves them.
 var builtinsDescribed = sync.OnceValues(func() (all []*pluginv1.Algorithm, err error) {
 	for _, p := range builtins() {
 		a, err := algo.Describe(p)
@@ -129,14 +129,14 @@ func pluginListCommand() *cobra.Command {
 	return c
 }
 
-// An algorithmReport is what list and describe say of an algorithm with -o json. The names of its keys stay.
+// An algorithmReport is the JSON form of an algorithm in list and describe. The names of its keys do not change.
 type algorithmReport struct {
 	Name       string            `json:"name"`
 	Version    string            `json:"version"`
 	Doc        string            `json:"doc"`
 	Plugin     string            `json:"plugin"` // its file; "": built in
 	Identity   string            `json:"identity"`
-	SDK        string            `json:"sdk"`      // that the plugin was built with; "": it does not say
+	SDK        string            `json:"sdk"`      // version of the SDK of the plugin; "": unknown
 	Protocol   int               `json:"protocol"` // the version that is spoken with it
 	Tasks      []string          `json:"tasks"`
 	Private    bool              `json:"private"`
@@ -155,7 +155,7 @@ type parameterReport struct {
 	Doc     string   `json:"doc"`
 }
 
-// reportOf returns what is said of an algorithm with -o json.
+// reportOf returns the JSON form of an algorithm.
 func reportOf(d algorithmOf) (algorithmReport, error) {
 	r := algorithmReport{
 		Name: d.Name, Version: d.Version, Doc: d.Doc, Plugin: d.Plugin, Private: d.Private, Tasks: taskNames(d),

@@ -7,7 +7,7 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// Each metric of a built-in algorithm says what it counts, for the axes of figures and for describe.
+// Each metric of a built-in algorithm has a unit, for the axes of figures and for describe.
 func TestBuiltInMetricsHaveUnits(t *testing.T) {
 	for _, p := range builtins() {
 		a, err := algo.Describe(p)

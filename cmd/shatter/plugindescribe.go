@@ -69,7 +69,7 @@ noise: shatter check FILE asks about a sweep.`,
 	return c
 }
 
-// A description is what describe says of an algorithm with -o json. The names of its keys stay.
+// A description is the JSON form of an algorithm in describe. The names of its keys do not change.
 type description struct {
 	algorithmReport
 	Classes    []classAnswer     `json:"classes"`
@@ -79,7 +79,7 @@ type description struct {
 	parameters []*pluginv1.Parameter
 }
 
-// A classAnswer is what an algorithm answers when it is asked about a class.
+// A classAnswer is the answer of an algorithm about a class.
 type classAnswer struct {
 	Task     string `json:"task"`
 	Offline  bool   `json:"offline,omitempty"` // predict: the queries are known beforehand
@@ -293,7 +293,7 @@ func (c classAnswer) size() string {
 	return text
 }
 
-// gamesOf splits answers into those of the same kind of game, in their order.
+// gamesOf groups answers by kind of game, in their order.
 func gamesOf(list []classAnswer) (games [][]classAnswer) {
 	for _, c := range list {
 		i := slices.IndexFunc(games, func(g []classAnswer) bool {
@@ -322,7 +322,7 @@ func valueText(v *pluginv1.Value) (kind, text string) {
 	return "?", ""
 }
 
-// allowed says which values a parameter may have.
+// allowed describes the values that a parameter may have.
 func allowed(p *pluginv1.Parameter) string {
 	switch {
 	case len(p.Choices) > 0:

@@ -32,20 +32,20 @@ var scaffold embed.FS
 // sdkModule is the module that holds the SDK in Go.
 const sdkModule = "github.com/shatterlab/shatter"
 
-// A newPlugin is what the templates know of the plugin to write.
+// A newPlugin holds the values that the templates of a new plugin use.
 type newPlugin struct {
 	Name, Lang, Task string
-	Module           string    // of Python: the name with underscores
+	Module           string    // Python module: the name with underscores
 	Main, Test       string    // files of the algorithm and of its tests
 	Build, UnitTest  string    // commands
-	SDK              sdkSource // of none: that of this binary
+	SDK              sdkSource // zero value: the SDK of this binary
 }
 
-// An sdkSource says where the SDK of a new plugin comes from.
+// An sdkSource is the source of the SDK of a new plugin.
 type sdkSource struct {
 	Checkout string // the folder of the checkout that this binary was built in; "": it was built from a version
-	Version  string // of the release that this binary is of, such as v0.1.0
-	release  string // of Go, such as 1.26.0
+	Version  string // release of this binary, such as v0.1.0
+	release  string // Go release, such as 1.26.0
 }
 
 var (

@@ -114,7 +114,7 @@ func useInterpreter(t *testing.T, interpreter string) {
 	t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
 }
 
-// runLine runs a command line of a README, those of shatter in this process.
+// runLine runs a command line of a README; commands of shatter run in this process.
 func runLine(t *testing.T, line string) {
 	t.Helper()
 	if rest, own := strings.CutPrefix(line, "shatter "); own {
@@ -154,7 +154,7 @@ func TestPluginNewRefuses(t *testing.T) {
 	}
 }
 
-// A binary knows where the SDK of new plugins comes from: its checkout, or its version.
+// The SDK of new plugins comes from the checkout of the binary, or from its version.
 func TestOwnSDK(t *testing.T) {
 	root := t.TempDir()
 	inside := func(dir string) string { return filepath.Join(root, dir, "cmd", "shatter", "pluginnew.go") }

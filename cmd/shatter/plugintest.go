@@ -96,7 +96,7 @@ func (p *pluginTest) run(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// options returns what the flags say.
+// options returns the options that the flags set.
 func (p *pluginTest) options() (o plugintest.Options, err error) {
 	if p.only != "" {
 		if o.Only, err = regexp.Compile(p.only); err != nil {
@@ -221,7 +221,7 @@ func writeResult(w io.Writer, r plugintest.Result, failures map[string]string) {
 	fmt.Fprintf(w, "          %s\n", strings.ReplaceAll(text, "\n", "\n          "))
 }
 
-// A checkReport is what -o json says of a check.
+// A checkReport is the JSON form of a check.
 type checkReport struct {
 	Algorithm string  `json:"algorithm"`
 	Setting   string  `json:"setting"` // "": the check is of the algorithm itself
@@ -233,7 +233,7 @@ type checkReport struct {
 	Seconds   float64 `json:"seconds"`
 }
 
-// writeResults writes all results as JSON, with what the plugin says of itself, which is empty if it does not start.
+// writeResults writes all results as JSON, with the description of the plugin, which is empty if it does not start.
 func writeResults(w io.Writer, path string, says *pluginv1.DescribeResponse, results []plugintest.Result) error {
 	report := struct {
 		Plugin   string            `json:"plugin"` // its file; "": built in

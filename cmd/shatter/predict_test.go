@@ -21,8 +21,8 @@ queries: 50
 adversary: [{kind: boundary, width: 1000}, {kind: repeat}, {kind: stochastic}]
 `
 
-// An algorithm that answers one thing and knows another fails where all states count, and so does
-// one that learns from the queries alone. The table says what they give away.
+// An algorithm that answers otherwise than its state fails if all states count, and so does one that learns from the
+// queries alone. The table shows what the queries reveal.
 func TestStates(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

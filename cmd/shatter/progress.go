@@ -88,7 +88,7 @@ func newDisplay(w io.Writer, mode progressMode) *display {
 	return d
 }
 
-// say prints a line for people, which in mode json is left out: the events hold the same.
+// say prints a line for people. In mode json it prints nothing, because the events contain the same facts.
 func (d *display) say(format string, args ...any) {
 	if d.mode != "json" {
 		fmt.Fprintf(d.w, format+"\n", args...)

@@ -201,7 +201,7 @@ func TestOtherReaders(t *testing.T) {
 	}
 }
 
-// ofFile returns the rows of a view with the columns of its file alone: trials have those of their
+// ofFile returns the rows of a view with the columns of its file only: trials have the columns of their
 // cells too.
 func ofFile(t *testing.T, path string, rows []row) (own []row) {
 	t.Helper()

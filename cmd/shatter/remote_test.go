@@ -60,7 +60,7 @@ func start(t *testing.T, cmd *exec.Cmd) {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Process.Signal(syscall.SIGCONT) // or a stopped one never hears it
+		_ = cmd.Process.Signal(syscall.SIGCONT) // a stopped process does not receive other signals
 		_ = cmd.Wait()
 		if t.Failed() {
 			text, _ := os.ReadFile(log.Name())

@@ -38,7 +38,7 @@ func init() {
 }
 
 // On a machine without Landlock, every command that starts plugins ends at once where all layers are required: its
-// message names the layers that do not hold, why, and what to do. By default it goes without them, and says so.
+// message names the layers that do not hold, why, and what to do. By default it runs without them and prints a warning.
 func TestRequiredLayers(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

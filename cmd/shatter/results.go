@@ -42,7 +42,7 @@ same sweep at --out is brought up to date; one that holds something else is refu
 	return c
 }
 
-// fetched is what results prints.
+// fetched is the JSON form of the output of results.
 type fetched struct {
 	Dir    string `json:"dir"`
 	State  string `json:"state"`
@@ -92,7 +92,7 @@ func (r *remote) results(c *cobra.Command, id, out, format string) error {
 	return nil
 }
 
-// stands returns a state as what follows the name of a sweep.
+// stands returns the predicate of a sentence about a sweep in a state.
 func stands(state string) string {
 	if state == lead.Failed {
 		return "has failed"
@@ -123,7 +123,7 @@ func checkTarget(dir, id string) error {
 	return wrong("%q holds something else than sweep %s; choose another folder with --out", dir, id)
 }
 
-// noTarget says that a folder cannot be the one that results go to.
+// noTarget returns the error for a folder to which results cannot be written.
 func noTarget(dir string, err error) error {
 	return wrong("no results can go to %q (%w); choose another folder with --out", dir, err)
 }

@@ -104,7 +104,7 @@ func (f *runFlags) register(c *cobra.Command) {
 		"`folder` for the output of the plugins on this machine (default none)")
 }
 
-// check returns an error for flags that contradict each other, and completes those of the server.
+// check returns an error for flags that contradict each other, and completes the server's flags.
 func (f *runFlags) check() error {
 	switch {
 	case f.workers == 0 && f.url == "":
@@ -240,7 +240,7 @@ func (f *runFlags) checkRegistry(ctx context.Context, conn *queue.Conn) error {
 		record.ID, record.ID)
 }
 
-// facts returns what the manifest says about this run.
+// facts returns the facts about this run for the manifest.
 func (f *runFlags) facts(path string) map[string]string {
 	queue := "embedded"
 	if f.url != "" {
@@ -256,8 +256,7 @@ func (f *runFlags) facts(path string) map[string]string {
 	return facts
 }
 
-// report prints the tables on stdout and what a person has to know on stderr. It returns a status
-// error unless all went well.
+// report prints the tables on stdout and messages on stderr. It returns a status error unless the run succeeded.
 func (f *runFlags) report(c *cobra.Command, ran *session, s *coordinator.Summary, d *display) error {
 	out, shown := ran.folder, answersOf(ran.Plan)
 	recorded := out.Report.Outcomes + s.Trials + s.Served
@@ -354,10 +353,10 @@ func costInWords(trials int64, seconds float64, workers int) string {
 	return text
 }
 
-// answers says which tables answer a sweep.
+// answers selects the tables that answer a sweep.
 type answers struct {
-	tables []string // by name
-	online bool     // of task online without a search
+	tables []string // names of tables
+	online bool     // the task is online, and nothing is searched
 }
 
 // answersOf returns the tables that answer a sweep: table where n* is searched or games are played,

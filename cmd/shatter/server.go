@@ -20,7 +20,7 @@ import (
 // serverVariable is the environment variable that stands for --server.
 const serverVariable = "SHATTER_SERVER"
 
-// serverFlags says where the NATS server is, and how to be let in.
+// serverFlags holds the URL of the NATS server and the credentials for it.
 type serverFlags struct {
 	url, credentials string
 	tls              queue.TLS
@@ -56,8 +56,8 @@ func (f *serverFlags) registerAccess(flags *pflag.FlagSet) {
 	}
 }
 
-// resolve takes from the environment what no flag gives, but for the URL. It refuses a URL with a
-// password, which everybody on this machine could read in the list of processes.
+// resolve takes the values of missing flags from the environment, except the URL. It refuses a URL with a password,
+// because all users of this machine could read it in the list of processes.
 func (f *serverFlags) resolve() error {
 	if strings.Contains(f.url, "@") && f.url != os.Getenv(serverVariable) { // from where check takes it
 		return wrong("--server %s: everybody on this machine can see a password in a command line; "+
@@ -84,7 +84,7 @@ func (f *serverFlags) check() error {
 	return nil
 }
 
-// options returns those of a connection by the holder of credentials of one of the roles.
+// options returns the options of a connection that requires credentials of one of the roles.
 func (f *serverFlags) options(name string, log *slog.Logger, roles ...queue.Role) queue.Options {
 	return queue.Options{Name: name, Credentials: f.credentials, TLS: f.tls, Roles: roles, Log: log}
 }

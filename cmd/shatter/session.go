@@ -35,7 +35,7 @@ type session struct {
 	*plan.Plan
 	digests map[string]string // identities of the plugins and built-in algorithms, by trial.Cell.Code
 
-	environments map[string]schemas.Environment // of the plugins as they run here, by identity; empty: they run elsewhere
+	environments map[string]schemas.Environment // environments of local plugins, by identity
 
 	commands map[string]host.Command // how to start them, by identity; nil if the plan was read from a folder
 	catalog  *host.Catalog           // nil if the plan was read from a folder
@@ -141,7 +141,7 @@ func (s *session) connect(ctx context.Context, url string, o queue.Options) (err
 		s.forgetEnvironments()
 		s.conn, err = queue.Dial(ctx, url, o)
 	} else {
-		o.Credentials, o.TLS = "", queue.TLS{} // those of the environment are for servers elsewhere
+		o.Credentials, o.TLS = "", queue.TLS{} // the environment's credentials belong to other servers
 		var server *queue.Server
 		if server, err = queue.Embed(o); err != nil {
 			return err
@@ -209,7 +209,7 @@ func (s *session) publish(ctx context.Context, conn *queue.Conn) (digests []stri
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range plugin.Files { // of all platforms
+		for _, f := range plugin.Files { // one for each platform
 			if err := put(f.Digest, f.Path); err != nil {
 				return nil, err
 			}
@@ -253,7 +253,7 @@ func (s *session) work(
 	drain, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan struct{})
-	var failed error // of the workers, once they have ended
+	var failed error // error of the workers; valid after ended is closed
 	go func() {
 		defer close(ended)
 		failed = worker.Run(drain, context.WithoutCancel(ctx), worker.Config{
@@ -314,7 +314,7 @@ func (s *session) open(record *folder.Record) (err error) {
 	return usageError{err}
 }
 
-// openKnown opens an output folder to read what its ledger knows. Plugins and data files are needed only if the plan
+// openKnown opens an output folder to read its ledger. Plugins and data files are needed only if the plan
 // that the folder has saved cannot be read.
 func openKnown(ctx context.Context, dir string) (*session, error) {
 	record, err := folder.ReadRecord(dir)

@@ -65,14 +65,14 @@ func checkWeight(weight float64) error {
 	return nil
 }
 
-// submitted is what submit prints of a sweep.
+// submitted is the JSON form of a submission.
 type submitted struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	New  bool   `json:"new"`  // false: the same content was submitted before
 	Kept bool   `json:"kept"` // it was to be deleted, and now is not
 
-	was *sweepStatus // how it stands, where it was submitted before
+	was *sweepStatus // its status if it was submitted before
 }
 
 func (f *submitFlags) submit(c *cobra.Command, path string) error {

@@ -94,7 +94,7 @@ func (c *cluster) local(text string) string {
 	return m.Digest
 }
 
-// until waits until a sweep stands as it should.
+// until waits until a sweep has the expected status.
 func (c *cluster) until(id, what string, is func(*sweepStatus) bool) *sweepStatus {
 	c.Helper()
 	var s sweepStatus
@@ -162,7 +162,7 @@ func TestPartialResults(t *testing.T) {
 }
 
 // What an operator gets wrong, or finds: a beginning of several ids, a sweep that failed, and a worker
-// whose words cannot be understood. Each is said in one line, with what to do.
+// whose words cannot be understood. Each ends in one line with the remedy.
 func TestBadIDsAndFailures(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

@@ -40,7 +40,7 @@ func sweepsCommand() *cobra.Command {
 	}, (*remote).list, writeSweeps)
 }
 
-// mostName is the number of letters of a name in a list. Those of sweep files have as many at most.
+// mostName is the maximal number of letters of a name in a list, as in sweep files.
 const mostName = 64
 
 // writeSweeps prints a line for each sweep.
@@ -55,7 +55,7 @@ func writeSweeps(list []*sweepStatus, c *cobra.Command) error {
 	return w.Flush()
 }
 
-// list returns how all sweeps stand, the newest first. It leaves out those of other releases.
+// list returns the statuses of all sweeps, the newest first, except sweeps of other releases.
 func (r *remote) list(c *cobra.Command, _ []string) ([]*sweepStatus, error) {
 	var all []*queue.Entry
 	err := r.within(c.Context(), func(ctx context.Context) (err error) {
@@ -87,21 +87,21 @@ func (r *remote) list(c *cobra.Command, _ []string) ([]*sweepStatus, error) {
 	return append([]*sweepStatus{}, list...), nil
 }
 
-// sweepStatus is how a sweep stands, as JSON has it.
+// A sweepStatus is the JSON form of the status of a sweep.
 type sweepStatus struct {
 	ID       string         `json:"id"`
 	Name     string         `json:"name"`
 	State    string         `json:"state"`
-	Reason   string         `json:"reason"` // why; "" where the state says all
+	Reason   string         `json:"reason"` // reason for the state; may be empty
 	Cells    int            `json:"cells"`
-	Decided  *int           `json:"decided"`    // cells that are done; null, like the others of its kind: nobody says
+	Decided  *int           `json:"decided"`    // cells that are done; null if unknown, like the other pointers
 	Left     *int           `json:"unfinished"` // those among them that are undecided or failed; null before the end
 	Trials   *int64         `json:"trials"`     // outcomes in the ledger: of the leader, else as it was shipped last
 	Counted  *int64         `json:"counted"`    // outcomes that the tables count; null before the end
 	Digest   string         `json:"digest"`     // of the result; "": there is none yet
 	Exit     *int           `json:"exit"`       // what `submit --wait` ends with
 	Progress *progressEvent `json:"progress"`
-	Leader   string         `json:"leader"` // "": nobody answers
+	Leader   string         `json:"leader"` // name of its leader; "": none answers
 	Epoch    uint64         `json:"epoch"`  // of its leader
 	Priority int            `json:"priority"`
 	Weight   float64        `json:"weight"`
@@ -115,7 +115,7 @@ type sweepStatus struct {
 	end    *lead.End
 }
 
-// status finds out how a sweep stands.
+// status returns the status of a sweep.
 func (r *remote) status(ctx context.Context, x *lead.Record) (*sweepStatus, error) {
 	now, err := lead.Look(ctx, r.conn, x)
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *sweepStatus) cells() string {
 	return fmt.Sprintf("%d/%d", *s.Decided, s.Cells)
 }
 
-// next names the command for what most people want next of a sweep that stands so.
+// next names the most likely next command in this state.
 func (s *sweepStatus) next() string {
 	switch s.State {
 	case lead.Paused, lead.Cancelled, lead.Failed:

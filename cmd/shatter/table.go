@@ -50,7 +50,7 @@ func readSheet(dir, name string) (s *sheet.Sheet, m schemas.Manifest, err error)
 	return s, m, nil
 }
 
-// footer returns what a reader of some rows of a result's table or curve has to know of the
+// footer returns the lines below some rows of a result's table or curve about the
 // rechecks of their trials.
 func footer(rechecks *schemas.Rechecks, s *sheet.Sheet) []string {
 	cell := schemas.IndexOf(s.Columns, "cell")
@@ -79,8 +79,7 @@ func renderSheet(w io.Writer, s *sheet.Sheet, format string, v render.View) erro
 	return v.Render(s, sanitized(w), format)
 }
 
-// title says of which result a table is, as far as the manifest, which is no part of the result,
-// says that.
+// title names the result of a table, if the manifest, which is not part of the result, names it.
 func title(m schemas.Manifest) string {
 	switch {
 	case m.Name == "":
@@ -225,7 +224,7 @@ func (f *tableFlags) asksMore(s *sheet.Sheet) bool {
 	return err != nil
 }
 
-// aboutMetrics says what the metrics are that --columns names.
+// aboutMetrics describes the metrics that --columns names.
 func (f *tableFlags) aboutMetrics(s *sheet.Sheet, known []schemas.Metric) (notes []string) {
 	columns, err := s.FindAll(f.view.Columns)
 	if err != nil {

@@ -87,7 +87,7 @@ func TestHangs(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("the folder of logs has %v, %v", files, err)
 	}
-	// The plugin says where it hangs, in the log and in the reason.
+	// The log and the reason name the line at which the plugin hangs.
 	const place = "stopped here:"
 	named := regexp.MustCompile(`(?m)^\[(near )?[a-p][0-9a-f]{9}/5/\d+\] `) // before each line
 	if text, err := os.ReadFile(files[0]); err != nil || !strings.Contains(string(text), place) || !named.Match(text) ||

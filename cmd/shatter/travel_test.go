@@ -54,7 +54,7 @@ func (p *process) stop() {
 	_ = p.Wait()
 }
 
-// ends waits for the end of the process and returns what it has said.
+// ends waits for the end of the process and returns its output.
 func (p *process) ends() string {
 	_ = p.Wait()
 	return p.text()
@@ -65,7 +65,7 @@ func (p *process) text() string {
 	return string(text)
 }
 
-// says waits until the process has said a text.
+// says waits until the process has printed a text.
 func (p *process) says(t *testing.T, want string) {
 	t.Helper()
 	for range 3000 {
@@ -78,7 +78,7 @@ func (p *process) says(t *testing.T, want string) {
 }
 
 // A plugin, one file or a set, reaches workers that allow it by content, and gives the digest of a
-// local run. A worker that does not allow it says how to; a copy that was damaged is fetched again.
+// local run. A worker that does not allow it prints the flag that does; a copy that was damaged is fetched again.
 func TestPluginTravels(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -74,7 +74,7 @@ func runTrial(c *cobra.Command, dir, id string, o trialOptions) error {
 	return nil
 }
 
-// writeTrial writes a trial's outcome beside the recorded one.
+// writeTrial writes a trial's outcome next to the recorded one.
 func writeTrial(w io.Writer, t *audit.Comparison, format string) error {
 	if format == "json" {
 		return writeJSON(w, t)

@@ -108,7 +108,7 @@ func outcome9(raw []byte) []byte {
 	return raw
 }
 
-// Verify finds whatever was done to a result, names it, and changes nothing.
+// Verify finds and names every change of a result, and writes nothing.
 func TestVerify(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()

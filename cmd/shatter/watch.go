@@ -73,8 +73,7 @@ func (w *watcher) watch(id string) error {
 	}
 }
 
-// show shows progress, and a reason that nothing moves when it is another one than was said before.
-// It returns the reason.
+// show shows progress, and the reason why nothing moves if it has changed since the last call. It returns the reason.
 func (w *watcher) show(s *sweepStatus, said string) string {
 	if s.Reason != said && s.Reason != "" && w.display.mode != "none" {
 		w.display.end()
@@ -86,7 +85,7 @@ func (w *watcher) show(s *sweepStatus, said string) string {
 	return s.Reason
 }
 
-// ended says how a sweep ended.
+// ended prints how a sweep ended, and returns its exit code as an error.
 func (w *watcher) ended(s *sweepStatus) error {
 	d := w.display
 	if s.end == nil || s.end.Summary == nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/shatterlab/shatter/worker"
 )
 
-// workerFlags holds the flags of worker. Those of the worker itself are fields of its configuration.
+// workerFlags holds the flags of worker, some as fields of the worker's configuration.
 type workerFlags struct {
 	processFlags
 	worker.Config
@@ -166,7 +166,7 @@ func dialPatiently(ctx context.Context, url string, o queue.Options) (*queue.Con
 	}
 }
 
-// leaving says why a worker leaves whose context has ended.
+// leaving returns the reason why a worker leaves.
 func leaving(ctx context.Context) string {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return "its time is over (--until)"

@@ -75,7 +75,7 @@ func writeWorkers(list []*fleet.Worker, c *cobra.Command) error {
 	return err
 }
 
-// remarks says what is special about a worker.
+// remarks lists facts about a worker that most workers do not share.
 func remarks(x *fleet.Worker) string {
 	var list []string
 	if x.Leaving {

@@ -83,5 +83,5 @@ func Summary(s *sheet.Sheet) (above, below []string, shown []int, text func(row,
 	for _, c := range b.columns {
 		shown = append(shown, c.from)
 	}
-	return b.aboveLines(), b.belowLines(), shown, func(row, column int) string { return b.columns[column].texts[row] }
+	return b.aboveLines(false), b.belowLines(), shown, func(row, column int) string { return b.columns[column].texts[row] }
 }

@@ -147,11 +147,14 @@ func (b *brief) foldColumns(s *sheet.Sheet, chosen []int) (rest []int) {
 func (b *brief) addNote(line string) { b.below = append(b.below, note{text: line}) }
 
 // aboveLines returns the lines above the table: the facts about all rows, then a line for each class,
-// distribution and, unless the table is short, algorithm.
-func (b *brief) aboveLines() (lines []string) {
+// distribution and, unless the table is short, algorithm. Without all, they omit sigma 0, the parameter of noise
+// whose level an algorithm derives from n. The file table.md has it, because the digest of a result covers that file.
+func (b *brief) aboveLines(all bool) (lines []string) {
 	of := map[string][]string{}
 	for _, f := range b.facts {
-		of[f.of] = append(of[f.of], f.text)
+		if all || f.text != "sigma 0" {
+			of[f.of] = append(of[f.of], f.text)
+		}
 	}
 	if same := of[""]; len(same) > 0 {
 		lines = append(lines, strings.Join(same, ", "))
@@ -206,7 +209,7 @@ func (b *brief) remove(i int) { b.columns = slices.Delete(b.columns, i, i+1) }
 // rareColumns lists columns that are shown only if the user chooses them.
 var rareColumns = []string{
 	"rho", "mu", "evaluation", "evaluation_error", "n_model_low", "n_model_high", "ratio_model", "mean_error",
-	"positive_share", "pulled_share", "missing_share", "digest", "slope_se", "chi_square", "inflation", "resamples",
+	"positive_share", "pulled_share", "digest", "slope_se", "chi_square", "inflation", "resamples",
 }
 
 // briefOf returns the brief of a sheet in the width of the view. If no columns are chosen, it omits the rare
@@ -407,9 +410,6 @@ func factsBy(s *sheet.Sheet, i int) (facts []fact, ok bool) {
 	return nil, false
 }
 
-// derivedNoise is the parameter that is 0 if an algorithm derives the level of its noise from n.
-const derivedNoise = schemas.ParamPrefix + "sigma"
-
 // factsOf returns a fact for each value of the column by, if column i follows from it. If nulls is set, rows
 // without a value do not count.
 func factsOf(s *sheet.Sheet, i int, by string, nulls bool) (facts []fact, ok bool) {
@@ -433,8 +433,8 @@ func factsOf(s *sheet.Sheet, i int, by string, nulls bool) (facts []fact, ok boo
 		}
 	}
 	for _, of := range order {
-		name := short(s.Columns[i].Name)
-		if v := values[of]; v != nil && !(name == derivedNoise && v == 0.0) {
+		if v := values[of]; v != nil {
+			name := short(s.Columns[i].Name)
 			facts = append(facts, fact{of, strings.TrimPrefix(name, schemas.ParamPrefix) + " " + short(v)})
 		}
 	}
@@ -449,8 +449,8 @@ func isFound(c briefColumn) bool {
 
 // describes reports whether a column describes the problem or the goal. The class itself does not.
 func describes(c schemas.Column) bool {
-	return slices.Contains([]string{"evaluation", "prior_success", "positive_share", "constant_error", "pulled_share",
-		"missing_share"}, c.Name) ||
+	return slices.Contains([]string{"evaluation", "prior_success", "positive_share", "constant_error", "pulled_share"},
+		c.Name) ||
 		slices.ContainsFunc(trial.KeyColumns(), func(k trial.KeyColumn) bool {
 			return k.Name == c.Name && k.Has(trial.Describes)
 		})

@@ -20,7 +20,7 @@ func writeMarkdown(w *bufio.Writer, b *brief) error {
 		fmt.Fprintln(w, "no rows")
 		return nil
 	}
-	for _, line := range b.aboveLines() {
+	for _, line := range b.aboveLines(true) {
 		fmt.Fprintf(w, "%s\n\n", paragraph(line))
 	}
 	fmt.Fprint(w, "|")

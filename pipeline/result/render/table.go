@@ -22,7 +22,7 @@ func writeTable(w *bufio.Writer, b *brief) error {
 		fmt.Fprintln(w, "no rows")
 		return nil
 	}
-	if above := b.aboveLines(); len(above) > 0 {
+	if above := b.aboveLines(false); len(above) > 0 {
 		b.writeLines(w, above)
 		fmt.Fprintln(w)
 	}

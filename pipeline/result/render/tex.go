@@ -22,7 +22,7 @@ var texFormat = Format{
 // and notes become comments, for the caption.
 func writeTex(w *bufio.Writer, b *brief) error {
 	columns := texColumns(b)
-	notes := append(append([]string{`needs \usepackage{booktabs}`}, b.aboveLines()...), b.belowLines()...)
+	notes := append(append([]string{`needs \usepackage{booktabs}`}, b.aboveLines(false)...), b.belowLines()...)
 	if b.sheet.Title != "" {
 		notes = append([]string{short(b.sheet.Title)}, notes...)
 	}
