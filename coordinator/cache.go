@@ -84,7 +84,7 @@ func (u cacheUse) serve(c *cell, b *ledger.Batch) error {
 		return nil
 	}
 	served := b.Select(rows)
-	served.Sweep, served.Worker, served.Notes = u.code.Folder.ID, cacheWorker, nil
+	served.Sweep, served.Worker, served.Notes, served.Warnings = u.code.Folder.ID, cacheWorker, nil, 0
 	share := float64(len(rows)) / float64(len(b.Repetition))
 	served.Seconds, served.PluginSeconds = b.Seconds*share, b.PluginSeconds*share
 	msg, err := served.Encode()

@@ -156,7 +156,7 @@ func TestBadCommandLine(t *testing.T) {
 		{"frobnicate", exitUsage, "`shatter --help` lists them"},
 		{"run FILE --wokers 2", exitUsage, `unknown flag: --wokers, did you mean "--workers"`},
 		{"run", exitUsage, "usage: shatter run FILE"},
-		{"run FILE FILE", exitUsage, "usage: shatter run FILE"},
+		{"run FILE FILE", exitUsage, "has the form KEY=VALUE, as in seed=2"},
 		{"run FILEx", exitUsage, "no such file"},
 		{"run DIR", exitUsage, "it is a folder; a regular file is needed"},
 		{"run FILE --workers abc --out OUT", exitUsage, `"abc" for "--workers"`},

@@ -128,8 +128,8 @@ func checkSharedMemory() finding {
 	_ = memory.Close()
 	var shm unix.Statfs_t
 	if err := unix.Statfs("/dev/shm", &shm); err == nil {
-		free := int64(shm.Bavail) * int64(shm.Bsize)
-		f.detail += ", " + wording.Bytes(free) + " free in /dev/shm"
+		free := shm.Bavail * uint64(shm.Bsize)
+		f.detail += ", " + wording.Bytes(int64(free)) + " free in /dev/shm"
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		f.detail += ", /dev/shm: " + err.Error()
 	}

@@ -27,7 +27,7 @@ var examples = map[string]string{
 	"schema": "shatter schema result",
 	"check":  "shatter check mine.yaml",
 	"plan":   "shatter plan mine.yaml",
-	"run":    "shatter run mine.yaml --out out\nshatter run mine.yaml --out out --budget 2h",
+	"run":    "shatter run mine.yaml --out out --budget 2h\nshatter run mine.yaml seed=2 --out second",
 	"trial":  "shatter trial out 0123456789/100/7",
 	"verify": "shatter verify out --sample 1%",
 	"cache":  "shatter cache",
@@ -44,6 +44,7 @@ var examples = map[string]string{
 	"serve": "shatter serve out",
 	"compare": "shatter compare out other\nshatter compare out --by replica\n" +
 		"shatter compare out --by algorithm=expmech/em,expmech/pf",
+	"merge":             "shatter merge out other",
 	"submit":            "shatter submit mine.yaml --server nats://host:4222",
 	"sweeps":            "shatter sweeps --server nats://host:4222",
 	"status":            "shatter status 0123",

@@ -32,7 +32,7 @@ func (r recording) add(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := load(t.Context(), record.File)
+	s, err := load(t.Context(), nil, []string{record.File})
 	if err != nil {
 		t.Fatal(err)
 	}

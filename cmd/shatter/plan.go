@@ -30,10 +30,10 @@ type planFlags struct {
 
 func checkCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "check FILE", Short: "Check a sweep file and describe its plan",
-		Args: cobra.ExactArgs(1),
+		Use: "check FILE [KEY=VALUE...]", Short: "Check a sweep file and describe its plan",
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := load(c.Context(), args[0])
+			s, err := load(c.Context(), c.InOrStdin(), args)
 			if err != nil {
 				return err
 			}
@@ -48,7 +48,7 @@ func checkCommand() *cobra.Command {
 func planCommand() *cobra.Command {
 	var f planFlags
 	c := &cobra.Command{
-		Use:   "plan FILE",
+		Use:   "plan FILE [KEY=VALUE...]",
 		Short: "Predict the trials and time of a sweep",
 		Long: `Run a pilot for each algorithm and problem of the sweep in FILE (16 trials at two sample sizes) and
 predict, within about a factor of two: trials, time on --workers workers like those of this machine,
@@ -56,8 +56,8 @@ and the most expensive cells. Seconds per trial are taken to be a line in n. A s
 read about 1,000 trials.
 
 The outcomes of the pilot are not kept. --dry runs nothing and only counts.`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	flags := c.Flags()
 	addWorkers(c, &f.workers, "`number` of plugin processes that will work in parallel, on all machines")
@@ -66,8 +66,8 @@ The outcomes of the pilot are not kept. --dry runs nothing and only counts.`,
 	return c
 }
 
-func (f *planFlags) run(c *cobra.Command, path string) (failed error) {
-	s, err := load(c.Context(), path)
+func (f *planFlags) run(c *cobra.Command, args []string) (failed error) {
+	s, err := load(c.Context(), c.InOrStdin(), args)
 	if err != nil {
 		return err
 	}

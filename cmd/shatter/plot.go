@@ -134,16 +134,20 @@ func reportCommand() *cobra.Command {
 	var where whereFlag
 	var out string
 	c := &cobra.Command{
-		Use: "report DIR", Short: "Write the page report.html of a result again", Args: cobra.ExactArgs(1),
+		Use: "report DIR...", Short: "Write the page report.html of a result again", Args: cobra.MinimumNArgs(1),
 		Long: `Write DIR/report.html again and print its path: one page with the table, its figures, undecided
 cells and the facts about the run. The file needs no network. shatter run writes it at its end. With
---where the page has only the chosen rows; --out is its path.`,
+--where the page has only the chosen rows; --out is its path. A page of several
+folders needs --out.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(where.texts) > 0 && out == "" {
 				return wrong("--where %s: name the file of this page with --out FILE, so that "+
 					"report.html goes on to show the whole result", where.texts[0])
 			}
-			known, err := openResult(c, args[0])
+			if len(args) > 1 && out == "" {
+				return wrong("name the file of a page of several folders with --out FILE")
+			}
+			known, err := openResults(c, args)
 			if err != nil {
 				return err
 			}
@@ -152,7 +156,7 @@ cells and the facts about the run. The file needs no network. shatter run writes
 			if err != nil {
 				return err
 			}
-			if known.temporary && folder.HasFinalResult(args[0]) { // the run has ended meanwhile
+			if known.temporary && len(args) == 1 && folder.HasFinalResult(args[0]) { // the run has ended meanwhile
 				if sweep, err = where.load(args[0], args[0]); err != nil {
 					return err
 				}

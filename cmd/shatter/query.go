@@ -47,8 +47,8 @@ func (d *openDB) Close() {
 	d.known.close()
 }
 
-// open opens what is known of the sweep in dir within the limits.
-func (f *queryFlags) open(c *cobra.Command, dir string) (*openDB, error) {
+// open opens what is known of the sweeps in the folders within the limits.
+func (f *queryFlags) open(c *cobra.Command, dirs ...string) (*openDB, error) {
 	memory, err := parseMemory(f.memory)
 	switch {
 	case err != nil:
@@ -58,7 +58,7 @@ func (f *queryFlags) open(c *cobra.Command, dir string) (*openDB, error) {
 	case f.threads < 0:
 		return nil, wrong("--threads %d: a number from 1 on is needed, or 0 for one per core", f.threads)
 	}
-	known, err := openResult(c, dir)
+	known, err := openResults(c, dirs)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (f *queryFlags) open(c *cobra.Command, dir string) (*openDB, error) {
 	case errors.Is(err, query.ErrNoEngine), errors.Is(err, query.ErrLimit):
 		return nil, err
 	case err != nil:
-		return nil, explainRead(dir, err)
+		return nil, explainRead(dirs[0], err)
 	}
 	return &openDB{db, known}, nil
 }
@@ -100,10 +100,10 @@ func queryCommand() *cobra.Command {
 	var schema bool
 	var width int
 	c := &cobra.Command{
-		Use:   "query DIR [SQL]",
+		Use:   "query DIR... [SQL]",
 		Short: "Answer an SQL query over a result",
 		Long: `Answer one SQL query (DuckDB's dialect) over the result in the folder DIR. Without SQL, or with -,
-it is read from stdin.
+it is read from stdin. Of several folders, the views have all rows, with the column folder.
 
 The files of the result are the views "table", curve, bounds, trials, timing, fits and failures;
 cells is another name of "table", which is a reserved word of SQL. Column cell joins them all;
@@ -113,7 +113,7 @@ and a query that needs more than --timeout or --memory fails.
 
 table, md and tex show at most 10,000 rows, tex with four digits; json, csv, arrow (an IPC stream)
 and parquet stream any number.`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			width = cmp.Or(width, terminalWidth(c.OutOrStdout()))
 			if schema {
@@ -131,10 +131,11 @@ and parquet stream any number.`,
 
 // schema lists the views with their columns.
 func (f *queryFlags) schema(c *cobra.Command, args []string, format string, width int) error {
-	if len(args) > 1 {
+	dirs, rest := splitFolders(args)
+	if len(rest) > 0 {
 		return wrong("--schema takes no SQL")
 	}
-	db, err := f.open(c, args[0])
+	db, err := f.open(c, dirs...)
 	if err != nil {
 		return err
 	}
@@ -144,11 +145,15 @@ func (f *queryFlags) schema(c *cobra.Command, args []string, format string, widt
 
 // run answers one statement.
 func (f *queryFlags) run(c *cobra.Command, args []string, format string, width int) error {
-	sql, err := statement(c, args[1:])
+	dirs, rest := splitFolders(args)
+	if len(rest) > 1 {
+		return wrong("%q is not a folder: name the folders, and then one query", rest[0])
+	}
+	sql, err := statement(c, rest)
 	if err != nil {
 		return err
 	}
-	db, err := f.open(c, args[0])
+	db, err := f.open(c, dirs...)
 	if err != nil {
 		return err
 	}
@@ -159,6 +164,20 @@ func (f *queryFlags) run(c *cobra.Command, args []string, format string, width i
 	}
 	err = query.Write(sanitized(c.OutOrStdout()), rows, format, width)
 	return explainQuery(errors.Join(err, rows.Close()))
+}
+
+// splitFolders separates the folders at the beginning of the arguments, at least one, from the rest.
+func splitFolders(args []string) (dirs, rest []string) {
+	count := 1
+	for count < len(args) && isFolder(args[count]) {
+		count++
+	}
+	return args[:count], args[count:]
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // statement returns the SQL of the command line, or of stdin.

@@ -104,7 +104,7 @@ func TestQueryMistakes(t *testing.T) {
 		{[]string{dir, "--schema", "select 1"}, exitUsage, "no SQL"},
 		{[]string{dir + "/nowhere", "select 1"}, exitUsage, "shatter-out/NAME"},
 		{[]string{t.TempDir(), "select 1"}, exitUsage, "neither results nor a ledger"},
-		{[]string{}, exitUsage, "query DIR [SQL]"},
+		{[]string{}, exitUsage, "query DIR... [SQL]"},
 		{
 			[]string{dir, "select count(*) from range(1000000) a, range(1000000) b", "--timeout", "300ms"}, exitUnfinished,
 			"longer than 300ms; raise it with --timeout",

@@ -44,12 +44,16 @@ const fromEnvironment = "env"
 func runCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
-		Use:   "run FILE",
+		Use:   "run FILE [KEY=VALUE...]",
 		Short: "Run a sweep or resume it",
 		Long: `Run the sweep in FILE and print its table. The ledger in the output folder keeps every finished
 trial: after Ctrl-C or a crash, the same command continues and repeats none of them. During a run
 and after an interruption, the commands table, query, plot, report, serve and compare show partial
 results.
+
+FILE may be -, for stdin. KEY=VALUE replaces a value of the file for this run, as in seed=2,
+problem.domain=[256,65536] or grids.0.trials=100; check and plan take the same. The output folder
+keeps the changed file.
 
 Shatter re-runs a random share of each cell's trials in fresh processes, in a different order and
 with other trials, and compares every bit. A difference means that outcomes depend on other points,
@@ -71,8 +75,8 @@ With --budget, a run ends when it has executed that many trials, or when workers
 for that time, summed over all slots. The result files then contain undecided cells, and the run
 prints the predicted cost of deciding them. The same command continues; the final result is the same
 as without a budget.`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	f.register(c)
 	return c
@@ -126,7 +130,7 @@ func (f *runFlags) check() error {
 	return checkWorkers(f.workers, 0)
 }
 
-func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
+func (f *runFlags) run(c *cobra.Command, args []string) (failed error) {
 	ctx := c.Context()
 	if f.attached = attachmentOf(ctx).socket; f.attached != "" {
 		f.workers, f.cache = 1, "off" // a person steps through one trial after another
@@ -134,7 +138,7 @@ func (f *runFlags) run(c *cobra.Command, path string) (failed error) {
 	if err := f.check(); err != nil {
 		return err
 	}
-	s, err := load(ctx, path)
+	s, err := load(ctx, c.InOrStdin(), args)
 	if err != nil {
 		return err
 	}

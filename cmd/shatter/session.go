@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -22,6 +24,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/queue"
+	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/plugins/host"
@@ -56,17 +59,29 @@ func (s *session) close() (err error) {
 	return err
 }
 
-// load reads, checks and resolves a sweep file.
-func load(ctx context.Context, path string) (*session, error) {
-	src, err := disk.ReadFile(path, sweep.MaxSource)
+// load reads, checks and resolves a sweep file. args are its path, or - for stdin, and changes of it: see
+// [sweep.Override].
+func load(ctx context.Context, stdin io.Reader, args []string) (*session, error) {
+	path, changes := args[0], args[1:]
+	var src []byte
+	var err error
+	if path == "-" {
+		path = "stdin"
+		src, err = io.ReadAll(io.LimitReader(stdin, sweep.MaxSource+1))
+	} else {
+		src, err = disk.ReadFile(path, sweep.MaxSource)
+	}
 	if err != nil {
 		return nil, wrong("read sweep file: %w", err)
+	}
+	if src, err = sweep.Override(src, changes); err != nil {
+		return nil, usageError{err}
 	}
 	full, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	s, err := resolve(ctx, path, src, filepath.Dir(path))
+	s, err := resolve(ctx, strings.Join(append([]string{path}, changes...), " "), src, filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
@@ -354,6 +369,50 @@ func (k *knownResult) close() {
 	if k.temporary {
 		_ = os.RemoveAll(k.Dir) // what stays is the system's to remove
 	}
+}
+
+// openResults returns the result of a folder, or the joined results of several.
+func openResults(c *cobra.Command, dirs []string) (_ *knownResult, err error) {
+	if len(dirs) == 1 {
+		return openResult(c, dirs[0])
+	}
+	joined := &knownResult{temporary: true}
+	if joined.Dir, err = os.MkdirTemp("", "shatter-joined-"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			joined.close()
+		}
+	}()
+	signal.Ignore(syscall.SIGPIPE) // a reader of stdout that leaves is an error, after which close is called
+	var m schemas.Manifest
+	var sources []result.Source
+	var rechecks []*schemas.Rechecks
+	var partial []string
+	for _, dir := range dirs {
+		if slices.ContainsFunc(sources, func(s result.Source) bool { return s.Name == dir }) {
+			return nil, wrong("%q is named twice", dir)
+		}
+		known, err := openResult(c, dir)
+		if err != nil {
+			return nil, err
+		}
+		defer known.close()
+		of := folder.ReadManifest(known.Dir)
+		sources, rechecks = append(sources, result.Source{Name: dir, Dir: known.Dir}), append(rechecks, of.Rechecks)
+		m.Metrics = append(m.Metrics, of.Metrics...)
+		if of.Partial != "" {
+			partial = append(partial, dir+": "+of.Partial)
+		}
+	}
+	ids, err := result.Join(sources, joined.Dir)
+	if err != nil {
+		return nil, explainRead(strings.Join(dirs, " "), err)
+	}
+	m.Partial = strings.Join(partial, "; ")
+	m.Name, m.Rechecks = strings.Join(dirs, " and "), result.JoinRechecks(rechecks, ids)
+	return joined, folder.WriteManifest(joined.Dir, m)
 }
 
 // openResult returns the result of the sweep whose output folder is dir. If a run has not ended, so that the files in

@@ -79,7 +79,7 @@ func (f *submitFlags) submit(c *cobra.Command, path string) error {
 	if err := checkWeight(f.weight); err != nil {
 		return err
 	}
-	s, err := load(c.Context(), path)
+	s, err := load(c.Context(), c.InOrStdin(), []string{path})
 	if err != nil {
 		return err
 	}

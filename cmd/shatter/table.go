@@ -131,7 +131,7 @@ type tableFlags struct {
 func tableCommand() *cobra.Command {
 	var f tableFlags
 	c := &cobra.Command{
-		Use: "table DIR", Short: "Print a table of a result", Args: cobra.ExactArgs(1),
+		Use: "table DIR...", Short: "Print a table of a result", Args: cobra.MinimumNArgs(1),
 		Long: `Print a table of a sweep, partial if the sweep has not ended. For people: table (at most 100
 characters wide; --details shows more), md, and tex, a tabular that needs no more than booktabs.
 They omit rarely used columns, and print values that all rows share only once. For programs: json,
@@ -140,7 +140,7 @@ csv, arrow (IPC file) and parquet have every column and every digit.
 --columns takes any column in any format, --where and --sort too; the prefix p_ of a parameter or m_
 of a metric may be left out. A metric of a cell is its mean at n_star, or, where there is none, at
 the largest n measured; the files of the result do not have it.`,
-		RunE: func(c *cobra.Command, args []string) error { return f.show(c, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error { return f.show(c, args) },
 	}
 	addOutput(c, &f.format, render.Names(), "")
 	c.Flags().StringSliceVar(&f.view.Columns, "columns", nil,
@@ -155,18 +155,18 @@ the largest n measured; the files of the result do not have it.`,
 }
 
 // show prints the table that the flags ask for.
-func (f *tableFlags) show(c *cobra.Command, dir string) error {
+func (f *tableFlags) show(c *cobra.Command, dirs []string) error {
 	if !slices.Contains(result.Sheets(), f.what) {
 		return wrong("--what %q: one of %s is needed", f.what, strings.Join(result.Sheets(), ", "))
 	}
-	known, err := openResult(c, dir)
+	known, err := openResults(c, dirs)
 	if err != nil {
 		return err
 	}
 	defer known.close()
 	s, m, err := readSheet(known.Dir, f.what)
 	if err != nil {
-		return explainRead(dir, err)
+		return explainRead(dirs[0], err)
 	}
 	if s, err = f.rows(known.Dir, s); err != nil {
 		return err

@@ -406,7 +406,11 @@ func (c *checker) columnRange(n *yaml.Node, v reflect.Value, p Place, path strin
 // isScalar reports a mistake unless the node is a single value.
 func (c *checker) isScalar(n *yaml.Node, p Place, path, want string) bool {
 	if n.Kind != yaml.ScalarNode {
-		c.fail(p, path, "%s was expected, not %s", want, describe(n))
+		remedy := ""
+		if path == "seed" && n.Kind == yaml.SequenceNode {
+			remedy = "; for another seed run the sweep again: shatter run FILE seed=2 --out DIR"
+		}
+		c.fail(p, path, "%s was expected, not %s%s", want, describe(n), remedy)
 		return false
 	}
 	return true

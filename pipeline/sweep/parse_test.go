@@ -120,7 +120,8 @@ func TestParseMistakes(t *testing.T) {
 		{"seed beyond 64 bits", base + "seed: 18446744073709551616", []string{
 			`s:6:7: seed: 18446744073709551616 is too large`}},
 		{"octal", base + "seed: 010", []string{`s:6:7: seed: "010" is not a whole number, nor the word secret`}},
-		{"list for a value", base + "seed: [1]", []string{`s:6:7: seed: a single value was expected, not a list`}},
+		{"list for a value", base + "seed: [1]", []string{`s:6:7: seed: a single value was expected, not a list; ` +
+			"for another seed run the sweep again: shatter run FILE seed=2 --out DIR"}},
 		{"number for text", "name: 12\n" + base[8:], []string{`s:1:7: name: text was expected, not the number 12: put it in quotes`}},
 		{"value for a mapping", base + "privacy: 1", []string{`s:6:10: privacy: a mapping (epsilon, delta) was expected, not the number 1`}},
 		{"mapping for a list", base + "zip: {d: margin}", []string{`s:6:6: zip: a list was expected, not a mapping`}},

@@ -48,9 +48,12 @@ func (k KeyColumn) Number(c *Cell) float64 {
 // columns p_<parameter> follow them.
 func KeyColumns() []KeyColumn { return slices.Clone(keyColumns) }
 
+// FolderColumn is a further key column of results that are joined from several folders.
+const FolderColumn = "folder"
+
 // IsKeyColumn reports whether a key column has the name.
 func IsKeyColumn(name string) bool {
-	return slices.ContainsFunc(keyColumns, func(k KeyColumn) bool { return k.Name == name })
+	return name == FolderColumn || slices.ContainsFunc(keyColumns, func(k KeyColumn) bool { return k.Name == name })
 }
 
 // IsParam reports whether name is that of a column for a parameter of algorithms.

@@ -118,7 +118,7 @@ func (d *DB) define() (err error) {
 func keyed(file string, table []string) string {
 	var keys []string
 	for _, c := range table {
-		if c != "cell" && trial.IdentifiesCell(c) {
+		if c != "cell" && c != trial.FolderColumn && trial.IdentifiesCell(c) {
 			keys = append(keys, quoted(c))
 		}
 	}

@@ -316,3 +316,47 @@ func Finite(v float64) float64 {
 	}
 	return v
 }
+
+// Union returns a sheet with the rows of all sheets, which have one name, and with the columns of all. A column that a
+// sheet lacks is null in its rows.
+func Union(sheets []*Sheet) *Sheet {
+	var columns []schemas.Column
+	wrong := 0.0 // probability that a bracket is wrong
+	for _, s := range sheets {
+		if s.Confidence > 0 {
+			wrong += 1 - s.Confidence
+		}
+		last := -1 // index of the last column; a new column is inserted after it
+		for _, c := range s.Columns {
+			at := schemas.IndexOf(columns, c.Name)
+			if at < 0 {
+				at = last + 1
+				columns = slices.Insert(columns, at, c)
+			} else {
+				columns[at].Type = JoinTypes(columns[at].Type, c.Type)
+			}
+			last = at
+		}
+	}
+	var rows [][]any
+	for _, s := range sheets {
+		from := make([]int, len(columns))
+		for j, c := range columns {
+			from[j] = s.Index(c.Name)
+		}
+		for row := range s.rows {
+			values := make([]any, len(columns))
+			for j, i := range from {
+				if i >= 0 {
+					values[j] = s.At(row, i)
+				}
+			}
+			rows = append(rows, values)
+		}
+	}
+	out := Of(sheets[0].Name, columns, rows...)
+	if wrong > 0 {
+		out.Confidence = max(0, 1-wrong)
+	}
+	return out
+}
