@@ -41,23 +41,14 @@ func tableOf(t testing.TB, sample *algo.Data) *table {
 // learner runs one trial of an algorithm with fixed parameters.
 type learner func(seed uint64, sample *algo.Data) (algo.Model, error)
 
-func exponentialLearner(s algo.Setting[ExponentialParams]) learner {
+func learnerOf[P any](a algo.Algorithm[P], s algo.Setting[P]) learner {
 	return func(seed uint64, sample *algo.Data) (algo.Model, error) {
+		s := s
 		s.N = sample.Len()
-		if err := resolveExponential(&s); err != nil {
+		if err := a.Check(&s); err != nil {
 			return nil, err
 		}
-		return learnExponential(context.Background(), trialOf(s, seed), sample)
-	}
-}
-
-func gradientLearner(s algo.Setting[GradientParams]) learner {
-	return func(seed uint64, sample *algo.Data) (algo.Model, error) {
-		s.N = sample.Len()
-		if err := resolveGradient(&s); err != nil {
-			return nil, err
-		}
-		return learnGradient(context.Background(), trialOf(s, seed), sample)
+		return a.Learn(context.Background(), trialOf(s, seed), sample)
 	}
 }
 

@@ -113,7 +113,7 @@ func TestSampleOutsideTheUnitBallIsRefused(t *testing.T) {
 		for _, project := range []int{0, 2} {
 			e := exponentialSetting(3, ExponentialParams{Net: Random, Points: 5, Project: project})
 			g := gradientSetting(3, GradientParams{Steps: 1, Rate: 1, Project: project})
-			for _, learn := range []learner{exponentialLearner(e), gradientLearner(g)} {
+			for _, learn := range []learner{learnerOf(exponential(), e), learnerOf(noisyGradient(), g)} {
 				_, err := learn(1, sample)
 				if ok := value < 1.1 && value > 0; ok != (err == nil) || !ok && !strings.Contains(err.Error(), want) {
 					t.Errorf("value %v, project %d: error %v", value, project, err)
@@ -159,7 +159,7 @@ func TestDegenerateSamples(t *testing.T) {
 			e.Problem.Margin, e.Epsilon = 0.4, 1e6
 			g := gradientSetting(c.d, GradientParams{Steps: 400, Rate: 0.01})
 			g.Problem.Margin, g.Epsilon = 0.4, 1e12
-			for _, learn := range []learner{exponentialLearner(e), gradientLearner(g)} {
+			for _, learn := range []learner{learnerOf(exponential(), e), learnerOf(noisyGradient(), g)} {
 				m, err := learn(3, sample)
 				if err != nil {
 					t.Fatal(err)
