@@ -20,7 +20,7 @@ type resultFile struct {
 	format string // format of the sheet
 	write  func(*Result, io.Writer) error
 	aside  bool // not part of the result: may differ between runs
-	text   bool // not in the digest: comments do not change numbers
+	text   bool // not in the digest, which covers numbers only
 }
 
 // layout lists the files of a result in their order.
@@ -32,7 +32,7 @@ var layout = []resultFile{
 	{name: "fits.parquet", sheet: "fits", format: "parquet"},
 	{name: "trials.parquet", write: (*Result).writeTrials},
 	{name: "table.csv", sheet: "table", format: "csv"},
-	{name: "table.md", sheet: "table", format: "md"},
+	{name: "table.md", sheet: "table", format: "md", text: true},
 	{name: "curve.csv", sheet: "curve", format: "csv"},
 	{name: "timing.parquet", write: (*Result).writeTiming, aside: true},
 	{name: "failures.parquet", sheet: "failures", format: "parquet", aside: true},
@@ -46,7 +46,8 @@ var layout = []resultFile{
 //
 // The files are a function of r and of the outcomes that it consumes. digest covers the numbers: it
 // is the SHA-256, in hex, of a line "SHA-256  NAME" for each file of the result in the order above,
-// except sweep.yaml, without the metadata for [sheet.OriginKeys], which contain the digest.
+// except sweep.yaml and table.md, without the metadata for [sheet.OriginKeys], which contain the
+// digest.
 func WriteResult(dir string, r Result) (digest string, err error) {
 	defer func() {
 		if err != nil {
