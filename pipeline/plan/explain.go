@@ -50,14 +50,15 @@ func (f fact) write(b *strings.Builder, width int) {
 		b.WriteString("\n" + f.words + "\n")
 		return
 	}
+	label := f.label
 	for _, line := range strings.Split(f.words, "\n") {
 		before := strings.Repeat(" ", indent)
 		if strings.HasPrefix(line, " ") { // an item of a list
 			before += "    "
 		}
-		line = fmt.Sprintf("%-*s%s", indent, f.label, line)
+		line = fmt.Sprintf("%-*s%s", indent, label, line)
 		b.WriteString(strings.Join(wording.Wrap(line, width, before), "\n") + "\n")
-		f.label = ""
+		label = ""
 	}
 }
 

@@ -63,7 +63,7 @@ func (f Fit) String() string {
 type fitter struct {
 	*layout
 	cells   []*trial.Cell
-	origins []*checkedInstance // by cell
+	origins []*checkedInstance // instances by cell
 }
 
 // fits groups the cells for each item of fits, and reports items without points.
@@ -245,7 +245,7 @@ func (f *fitter) groups(places []FitPoint, x string) ([]FitGroup, error) {
 
 // nameGroups sets the Words of each group: the values that distinguish it from other groups of its algorithm.
 func nameGroups(groups []FitGroup, fixed []fixedValues) {
-	values := map[string]map[string]bool{} // by algorithm and name
+	values := map[string]map[string]bool{} // values by algorithm and name
 	for i, g := range groups {
 		for _, v := range fixed[i] {
 			id := g.Algorithm + " " + v.name

@@ -40,14 +40,14 @@ const (
 type Plan struct {
 	Name     string
 	Seed     trial.SweepSeed  // a secret seed is not drawn yet: see SetSeed
-	Cells    []*trial.Cell    // in the order of the tables
+	Cells    []*trial.Cell    // order of the tables
 	Fits     []Fit            // slopes to display; outcomes do not depend on them
 	Source   []byte           // content of the sweep file
 	File     string           // absolute path of the sweep file; empty: unknown
 	Metrics  []schemas.Metric // ordered by name, for display
 	Warnings []string         // for display
 
-	description []fact        // of the grids, for Explain
+	description []fact        // description of the grids, for Explain
 	notes       []string      // sentences that explain the facts
 	seedAt      sweep.Mistake // position of the seed in the file
 }

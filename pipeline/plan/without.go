@@ -29,7 +29,7 @@ func describePriors(cells []*trial.Cell) (lines []string) {
 			}
 		}
 	}
-	const floor = 1e-4 // smaller shares are not told apart
+	const floor = 1e-4 // smaller shares are shown as "less than"
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	switch low, high := wording.Percent(least), wording.Percent(most); {
 	case drawn == 0:

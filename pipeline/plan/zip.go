@@ -79,7 +79,7 @@ type exclusion struct {
 // A condition is a name of an exclusion with its values.
 type condition struct {
 	axis     int
-	matching []bool // by option: it has one of the values
+	matching []bool // whether an option has one of the values
 }
 
 // exclusions returns the grid's exclusions that apply to the entry.
