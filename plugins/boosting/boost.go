@@ -29,7 +29,7 @@ func boost() algo.Algorithm[BoostParams] {
 	return algo.Algorithm[BoostParams]{
 		Name:    "boosting/boost",
 		Version: "1.0.0",
-		Doc: "Lazy Bregman boostingwith any weak learner (Bun, Carmosino and Sorrell 2020, Algorithms 1, 2 and 4); " +
+		Doc: "Lazy Bregman boosting with any weak learner (Bun, Carmosino and Sorrell 2020, Algorithms 1, 2 and 4); " +
 			"measures the weak learner's advantage and the slickness of the weights; not private.",
 		Defaults: BoostParams{Weak: "stump"},
 		Metrics: map[string]string{

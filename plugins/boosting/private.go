@@ -37,7 +37,7 @@ func privateStumps() algo.Algorithm[PrivateParams] {
 	return algo.Algorithm[PrivateParams]{
 		Name:    "boosting/private-stumps",
 		Version: "1.0.0",
-		Doc: "Lazy Bregman boosting (Bun, Carmosino and Sorrell 2020, Algorithms 1, 2 and 4)with a private weak learner, " +
+		Doc: "Lazy Bregman boosting (Bun, Carmosino and Sorrell 2020, Algorithms 1, 2 and 4) with a private weak learner, " +
 			"the exponential mechanism over all decision stumps of a finite domain.",
 		Metrics: map[string]string{
 			"advantage": "mean over the rounds of the weak learner's advantage (1/2) sum_i p_i y_i h(x_i) " +
