@@ -36,19 +36,9 @@ func merge(c *cobra.Command, dir string, from []string) (failed error) {
 	}
 	defer func() { failed = errors.Join(failed, f.Close()) }()
 	for _, name := range from {
-		other, err := openKnown(c.Context(), name)
-		if err != nil {
+		if err := mergeFrom(c, f, name); err != nil {
 			return err
 		}
-		defer func() { failed = errors.Join(failed, other.close()) }()
-		if err := f.CheckMerge(other.folder); err != nil {
-			return usageError{err}
-		}
-		added, err := f.Merge(other.folder)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(c.ErrOrStderr(), "%s trials added from %s\n", wording.Thousands(float64(added)), name)
 	}
 	conflicts, clashes := result.Alarms(f.Plan.Cells, f.Ledger)
 	for _, alarm := range slices.Concat(conflicts, clashes) {
@@ -58,5 +48,23 @@ func merge(c *cobra.Command, dir string, from []string) (failed error) {
 		return statusError(exitIntegrity)
 	}
 	fmt.Fprintf(c.ErrOrStderr(), "run the sweep again with --out %s, which writes the result\n", wording.ShellWord(dir))
+	return nil
+}
+
+// mergeFrom adds the trials of the folder called name to f.
+func mergeFrom(c *cobra.Command, f *folder.Folder, name string) (failed error) {
+	other, err := openKnown(c.Context(), name)
+	if err != nil {
+		return err
+	}
+	defer func() { failed = errors.Join(failed, other.close()) }()
+	if err := f.CheckMerge(other.folder); err != nil {
+		return usageError{err}
+	}
+	added, err := f.Merge(other.folder)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "%s trials added from %s\n", wording.Thousands(float64(added)), name)
 	return nil
 }

@@ -386,6 +386,12 @@ func openResults(c *cobra.Command, dirs []string) (_ *knownResult, err error) {
 		}
 	}()
 	signal.Ignore(syscall.SIGPIPE) // a reader of stdout that leaves is an error, after which close is called
+	var opened []*knownResult
+	defer func() {
+		for _, known := range opened {
+			known.close()
+		}
+	}()
 	var m schemas.Manifest
 	var sources []result.Source
 	var rechecks []*schemas.Rechecks
@@ -398,7 +404,7 @@ func openResults(c *cobra.Command, dirs []string) (_ *knownResult, err error) {
 		if err != nil {
 			return nil, err
 		}
-		defer known.close()
+		opened = append(opened, known)
 		of := folder.ReadManifest(known.Dir)
 		sources, rechecks = append(sources, result.Source{Name: dir, Dir: known.Dir}), append(rechecks, of.Rechecks)
 		m.Metrics = append(m.Metrics, of.Metrics...)
