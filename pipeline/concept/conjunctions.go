@@ -26,7 +26,7 @@ var conjunctionsDefinition = Definition{
 
 var conjunctionTargets = Targets{
 	Random:    func(s Spec, literals int) Target { return literalsBox(s.Dim, literals, true) },
-	RandomDoc: "it has `literals` literals (default 2), of uniform bits, each negated with probability 1/2",
+	RandomDoc: "its literals (`literals`, default 2) are on uniform bits, each negated with probability 1/2",
 	Literals:  true,
 	Weight: func(s Spec, literals int, i uint64) float64 {
 		h := conjunctionAt(s.Dim, i)

@@ -27,7 +27,7 @@ var monotoneDefinition = Definition{
 
 var monotoneTargets = Targets{
 	Random:    func(s Spec, literals int) Target { return literalsBox(s.Dim, literals, false) },
-	RandomDoc: "it has `literals` literals (default 2), of uniform bits",
+	RandomDoc: "its literals (`literals`, default 2) are on uniform bits",
 	Literals:  true,
 	Weight: func(s Spec, literals int, i uint64) float64 {
 		if bits.OnesCount64(i) != literals {

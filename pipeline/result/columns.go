@@ -62,7 +62,8 @@ func keyColumns() []schemas.Column {
 var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.ColumnOf[TableRow]{
 	size("n_low", "largest sample size shown insufficient", func(r *TableRow) int64 { return r.NLow }),
 	size("n_high", "smallest sample size shown sufficient", func(r *TableRow) int64 { return r.NHigh }),
-	size("n_star", "n_high if the cell is decided", func(r *TableRow) int64 { return r.NStar }),
+	size("n_star", "n_high if the cell is decided: a number of examples that suffices; n* itself may be any number above "+
+		"n_low, and n_model estimates it", func(r *TableRow) int64 { return r.NStar }),
 	float("n_model", "point estimate of n* from curves fitted to all trials: a model, which does not "+
 		"replace the bracket; null if no curve fits well", func(r *TableRow) float64 { return nonzero(r.NModel) }),
 	float("n_model_low", "lower end of its 95 % confidence interval, valid as far as the curves fit; if "+

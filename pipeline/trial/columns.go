@@ -63,7 +63,7 @@ func IsParam(name string) bool { return strings.HasPrefix(name, schemas.ParamPre
 func IdentifiesCell(name string) bool { return IsKeyColumn(name) || IsParam(name) }
 
 var keyColumns = slices.Concat([]KeyColumn{
-	text(Derived, "cell", "first 10 hex digits of the cell's key; joins the files of a result",
+	text(Derived, "cell", "the cell's id: a letter and 9 hex digits of its key; joins the files of a result",
 		func(c *Cell) string { return c.Key.Short() }),
 	text(Derived, "task", "learn, predict or online", func(c *Cell) string { return c.Task }),
 	text(0, "algorithm", "the algorithm's name in the sweep file", func(c *Cell) string { return c.As }),
