@@ -98,8 +98,12 @@ func (ps *populations) use(key trial.Key) *population {
 	return pop
 }
 
-// openFor opens a problem for all jobs that wait for it.
+// openFor opens a problem for all jobs that wait for it, unless it has been opened since the caller looked.
 func (ps *populations) openFor(key trial.Key, p schemas.Problem) error {
+	if pop := ps.use(key); pop != nil {
+		ps.release(pop)
+		return nil
+	}
 	opened, err := ps.load(key, p)
 	if err != nil {
 		what := "problem"
