@@ -40,18 +40,13 @@ Exit codes: 0 nothing differs; 1 something does; 2 no cell in common, or no resu
 			if err != nil {
 				return err
 			}
-			var opened []*knownResult
-			defer func() {
-				for _, known := range opened {
-					known.close()
-				}
-			}()
-			for i, dir := range args {
-				known, err := openResult(c, dir)
-				if err != nil {
-					return err
-				}
-				opened, args[i] = append(opened, known), known.Dir
+			opened, err := openEach(c, args)
+			defer opened.close()
+			if err != nil {
+				return err
+			}
+			for i, known := range opened {
+				args[i] = known.Dir
 			}
 			found, err := compareFolders(args, by)
 			if err != nil {

@@ -47,7 +47,7 @@ func (d *openDB) Close() {
 	d.known.close()
 }
 
-// open opens what is known of the sweeps in the folders within the limits.
+// open opens the results of the folders, finished or partial, within the limits.
 func (f *queryFlags) open(c *cobra.Command, dirs ...string) (*openDB, error) {
 	memory, err := parseMemory(f.memory)
 	switch {

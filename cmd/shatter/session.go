@@ -371,6 +371,27 @@ func (k *knownResult) close() {
 	}
 }
 
+// knownResults are the results of several folders. They must be closed, also after an error.
+type knownResults []*knownResult
+
+func (all knownResults) close() {
+	for _, known := range all {
+		known.close()
+	}
+}
+
+// openEach returns the result of each folder, in order, up to the first that cannot be opened.
+func openEach(c *cobra.Command, dirs []string) (all knownResults, err error) {
+	for _, dir := range dirs {
+		known, err := openResult(c, dir)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, known)
+	}
+	return all, nil
+}
+
 // openResults returns the result of a folder, or the joined results of several.
 func openResults(c *cobra.Command, dirs []string) (_ *knownResult, err error) {
 	if len(dirs) == 1 {
@@ -386,27 +407,23 @@ func openResults(c *cobra.Command, dirs []string) (_ *knownResult, err error) {
 		}
 	}()
 	signal.Ignore(syscall.SIGPIPE) // a reader of stdout that leaves is an error, after which close is called
-	var opened []*knownResult
-	defer func() {
-		for _, known := range opened {
-			known.close()
+	for i, dir := range dirs {
+		if slices.Contains(dirs[:i], dir) {
+			return nil, wrong("%q is named twice", dir)
 		}
-	}()
+	}
+	opened, err := openEach(c, dirs)
+	defer opened.close()
+	if err != nil {
+		return nil, err
+	}
 	var m schemas.Manifest
 	var sources []result.Source
 	var rechecks []*schemas.Rechecks
 	var partial []string
-	for _, dir := range dirs {
-		if slices.ContainsFunc(sources, func(s result.Source) bool { return s.Name == dir }) {
-			return nil, wrong("%q is named twice", dir)
-		}
-		known, err := openResult(c, dir)
-		if err != nil {
-			return nil, err
-		}
-		opened = append(opened, known)
-		of := folder.ReadManifest(known.Dir)
-		sources, rechecks = append(sources, result.Source{Name: dir, Dir: known.Dir}), append(rechecks, of.Rechecks)
+	for i, dir := range dirs {
+		of := folder.ReadManifest(opened[i].Dir)
+		sources, rechecks = append(sources, result.Source{Name: dir, Dir: opened[i].Dir}), append(rechecks, of.Rechecks)
 		m.Metrics = append(m.Metrics, of.Metrics...)
 		if of.Partial != "" {
 			partial = append(partial, dir+": "+of.Partial)
