@@ -9,6 +9,7 @@ package disk
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,6 +192,15 @@ func writeStaged(path string, mode fs.FileMode, write func(io.Writer) error) err
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
+}
+
+// EditStaged opens the temporary file of WriteStaged for reading and writing, and syncs it after edit.
+func EditStaged(path string, edit func(File) error) error {
+	f, err := OpenFile(staged(path), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(cmp.Or(edit(f), f.Sync()), f.Close())
 }
 
 // Replace renames the temporary file of WriteStaged to path. SyncDir makes the rename durable.

@@ -46,8 +46,8 @@ var layout = []resultFile{
 //
 // The files are a function of r and of the outcomes that it consumes. digest covers the numbers: it
 // is the SHA-256, in hex, of a line "SHA-256  NAME" for each file of the result in the order above,
-// except sweep.yaml and table.md, without the metadata for [sheet.OriginKeys], which contain the
-// digest.
+// except sweep.yaml and table.md. The SHA-256 of a Parquet file is that of the file with
+// [sheet.NoDigest] in its metadata, where the written file has the digest.
 func WriteResult(dir string, r Result) (digest string, err error) {
 	defer func() {
 		if err != nil {
@@ -70,24 +70,29 @@ func WriteResult(dir string, r Result) (digest string, err error) {
 		}
 	}
 	r.origin = nil
-	lines := sha256.New()
-	for _, f := range layout {
-		if f.aside || f.text {
-			continue
-		}
-		h := sha256.New()
-		if err := f.render(&r, sheets, h); err != nil {
-			return "", fmt.Errorf("%s: %w", f.name, err)
-		}
-		fmt.Fprintf(lines, "%x  %s\n", h.Sum(nil), f.name)
-	}
-	digest = hex.EncodeToString(lines.Sum(nil))
-	for i, value := range []string{r.Name, r.Seed, digest} {
+	for i, value := range []string{r.Name, r.Seed, sheet.NoDigest} {
 		r.origin = append(r.origin, sheet.OriginKeys[i], value)
 	}
+	lines := sha256.New()
 	for _, f := range layout {
+		path, h := filepath.Join(dir, f.name), sha256.New()
+		err := disk.WriteStaged(path, func(w io.Writer) error {
+			return f.render(&r, sheets, io.MultiWriter(w, h))
+		})
+		if err != nil {
+			return "", fmt.Errorf("%q: %w", path, err)
+		}
+		if !f.aside && !f.text {
+			fmt.Fprintf(lines, "%x  %s\n", h.Sum(nil), f.name)
+		}
+	}
+	digest = hex.EncodeToString(lines.Sum(nil))
+	for _, f := range layout {
+		if filepath.Ext(f.name) != ".parquet" {
+			continue
+		}
 		path := filepath.Join(dir, f.name)
-		err := disk.WriteStaged(path, func(w io.Writer) error { return f.render(&r, sheets, w) })
+		err := disk.EditStaged(path, func(file disk.File) error { return sheet.SetDigest(file, digest) })
 		if err != nil {
 			return "", fmt.Errorf("%q: %w", path, err)
 		}

@@ -1,11 +1,17 @@
 package sheet
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"math"
+	"strings"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/parquet"
@@ -25,9 +31,41 @@ const (
 	ConfidenceKey = "shatter.confidence" // probability that no bracket of the table is wrong
 )
 
-// OriginKeys are the keys of metadata about the origin of a result: the sweep's name, its seed and the result's digest,
-// which does not cover them.
+// OriginKeys are the keys of metadata about the origin of a result: the sweep's name, its seed and
+// the result's digest.
 var OriginKeys = []string{"shatter.sweep", "shatter.seed", "shatter.digest"}
+
+// NoDigest stands for the digest of a result in the metadata of a Parquet file until [SetDigest]
+// replaces it.
+var NoDigest = strings.Repeat("0", hex.EncodedLen(sha256.Size))
+
+// SetDigest replaces [NoDigest] in the metadata of a Parquet file by a digest of the same length.
+func SetDigest(f interface {
+	io.Seeker
+	io.ReaderAt
+	io.WriterAt
+}, digest string) error {
+	const end = 8 // the length of the metadata in 4 bytes, and the magic number
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil || size < end {
+		return cmp.Or(err, io.ErrUnexpectedEOF)
+	}
+	length := make([]byte, 4)
+	if _, err := f.ReadAt(length, size-end); err != nil {
+		return err
+	}
+	metadata := make([]byte, min(int64(binary.LittleEndian.Uint32(length)), size-end))
+	start := size - end - int64(len(metadata))
+	if _, err := f.ReadAt(metadata, start); err != nil {
+		return err
+	}
+	i := bytes.LastIndex(metadata, []byte(NoDigest))
+	if i < 0 || len(digest) != len(NoDigest) {
+		return fmt.Errorf("set digest: no place for %q in the metadata", digest)
+	}
+	_, err = f.WriteAt([]byte(digest), start+int64(i))
+	return err
+}
 
 // ParquetWriter writes records to a Parquet file. Its options are fixed, so that equal rows give
 // equal bytes.
