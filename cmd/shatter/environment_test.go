@@ -83,10 +83,21 @@ func TestWarnings(t *testing.T) {
 	if len(digests) != 1 {
 		t.Errorf("digests %v", digests)
 	}
-	write(t, "third.yaml", fmt.Sprintf(thirdSweep, third, "{use: third/warn, one_in: 2}", 20, 1))
+	write(t, "third.yaml", fmt.Sprintf(thirdSweep, third, "{use: third/warn, one_in: 1}", 20, 1))
 	_, stderr, _ := shatter(t, "run", "third.yaml", "--out", "third", "--cache", "off", "--workers", "1")
-	if !regexp.MustCompile(`shatter: third/warn warned \d+ times in 1 cell: no \[2J 5\n`).MatchString(stderr) {
+	if !strings.Contains(stderr, "shatter: third/warn warned 20 times in 1 cell: no [2J 5\n") {
 		t.Errorf("stderr %q", stderr)
+	}
+	for cell := range folder.ReadManifest("third").Runs[0].Warnings[0].Cells {
+		stdout, stderr, _ := shatter(t, "trial", "third", cell+"/5/3")
+		if !strings.Contains(stdout, "\nwarned 1 time: no [2J 5\nequal to the last bit\n") {
+			t.Errorf("trial: %q, %q", stdout, stderr)
+		}
+	}
+	_, stderr, _ = shatter(t, "plugin", "test", third, "--run", "warn/answers",
+		"--setting", "class=thresholds,domain=64,n=5,one_in=1")
+	if !regexp.MustCompile(`^shatter: third/warn warned \d+ times in 1 check: no \[2J 5\n`).MatchString(stderr) {
+		t.Errorf("plugin test: %q", stderr)
 	}
 }
 

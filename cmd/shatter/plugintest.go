@@ -83,6 +83,7 @@ func (p *pluginTest) run(c *cobra.Command, args []string) error {
 			return err
 		}
 	}
+	writeWarnings(c.ErrOrStderr(), results)
 	failed := 0
 	for _, r := range results {
 		if r.Failed() {
@@ -221,6 +222,23 @@ func writeResult(w io.Writer, r plugintest.Result, failures map[string]string) {
 	fmt.Fprintf(w, "          %s\n", strings.ReplaceAll(text, "\n", "\n          "))
 }
 
+// writeWarnings writes how often each algorithm warned, with the text of its first warning.
+func writeWarnings(w io.Writer, results []plugintest.Result) {
+	for len(results) > 0 {
+		name, first, count, checks := results[0].Algorithm, "", int64(0), 0
+		for len(results) > 0 && results[0].Algorithm == name {
+			if r := results[0]; r.Warnings > 0 {
+				first, count, checks = cmp.Or(first, r.Warning), count+r.Warnings, checks+1
+			}
+			results = results[1:]
+		}
+		if count > 0 {
+			fmt.Fprintf(w, "shatter: %s warned %s in %s: %s\n", name, wording.Count(int(count), "time"),
+				wording.Count(checks, "check"), printable(first))
+		}
+	}
+}
+
 // A checkReport is the JSON form of a check.
 type checkReport struct {
 	Algorithm string  `json:"algorithm"`
@@ -230,6 +248,8 @@ type checkReport struct {
 	Reason    string  `json:"reason,omitempty"` // of a check that was skipped or expected to fail
 	Error     string  `json:"error,omitempty"`
 	Found     string  `json:"found,omitempty"`
+	Warnings  int64   `json:"warnings,omitempty"` // number of warnings of the plugin
+	Warning   string  `json:"warning,omitempty"`  // text of the first one
 	Seconds   float64 `json:"seconds"`
 }
 
@@ -255,6 +275,7 @@ func writeResults(w io.Writer, path string, says *pluginv1.DescribeResponse, res
 		c := checkReport{
 			Algorithm: r.Algorithm, Setting: r.Setting, Check: r.Check, Result: checkVerdict(r), Found: r.Found,
 			Reason: cmp.Or(r.Skipped, r.Expected), Seconds: r.Took.Round(time.Microsecond).Seconds(),
+			Warnings: r.Warnings, Warning: r.Warning,
 		}
 		if r.Err != nil {
 			c.Error = remedied(r.Err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/pool"
+	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -97,6 +98,9 @@ func writeTrial(w io.Writer, t *audit.Comparison, format string) error {
 		if reason.o != nil && reason.o.Reason != "" {
 			fmt.Fprintf(&b, "%s: %s\n", reason.when, reason.o.Reason)
 		}
+	}
+	if t.Warnings > 0 {
+		fmt.Fprintf(&b, "warned %s: %s\n", wording.Count(int(t.Warnings), "time"), t.Warning)
 	}
 	b.WriteString(verdict(t) + "\n")
 	_, err := io.WriteString(forPeople(w), b.String())

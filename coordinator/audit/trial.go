@@ -103,6 +103,8 @@ type Comparison struct {
 	Recorded   *Outcome `json:"recorded"` // null: none
 	Equal      *bool    `json:"equal"`    // to the last bit; null: there is nothing to compare
 	Difference string   `json:"difference,omitempty"`
+	Warnings   int64    `json:"warnings,omitempty"` // number of warnings of the plugin now
+	Warning    string   `json:"warning,omitempty"`  // text of the first one
 }
 
 // RunTrial runs one trial alone and compares it with its record, which it leaves as it is. It returns a *RefusedError
@@ -124,6 +126,7 @@ func RunTrial(ctx context.Context, f *folder.Folder, cfg pool.Config, t *Trial) 
 		return run(ctx, p, nil, requests, func(_ *pool.Request, b *ledger.Batch, row int) error {
 			out.Outcome = outcomeOf(c, b, row)
 			out.Outcome.Seconds = &b.Seconds
+			out.Warnings, out.Warning = b.Warnings, b.Warning
 			if old != nil && b.Status[row] != ledger.Lost {
 				out.Difference = difference(old, b, row)
 				equal := out.Difference == ""

@@ -68,6 +68,8 @@ type Result struct {
 	Skipped   string        // reason why the check was skipped; "": it was not
 	Expected  string        // reason for an expected failure that occurred; "": none
 	Found     string        // measured values, as text
+	Warnings  int64         // number of warnings that the plugin gave since the previous result
+	Warning   string        // text of the first of them
 	Took      time.Duration // duration of the check
 }
 

@@ -117,6 +117,12 @@ func (s *suite) play(p *host.Process, sc script) (*transcript, error) {
 	}
 	t.metrics, faults, err = session.Close(s.ctx, truths)
 	t.faults = append(t.faults, faults...)
+	if count, first := session.Warnings(); count > 0 {
+		if s.warnings == 0 {
+			s.warning = first
+		}
+		s.warnings += count
+	}
 	return t, err
 }
 

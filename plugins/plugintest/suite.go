@@ -27,6 +27,8 @@ type suite struct {
 	process   *host.Process          // process that the checks share; nil if none runs, see running
 	restarts  int                    // restarts of process after it ended unexpectedly
 	measured  map[pluginv1.Task]bool // tasks whose use of memory and time was measured
+	warnings  int64                  // number of warnings since the last result
+	warning   string                 // text of the first of them
 
 	problem algo.Problem      // problem of the current setting
 	setting *pluginv1.Setting // the current setting
@@ -129,6 +131,7 @@ func (s *suite) wanted(check string) bool {
 
 func (s *suite) add(setting, check string, r Result) {
 	r.Algorithm, r.Setting, r.Check = s.algorithm.Name, setting, check
+	r.Warnings, r.Warning, s.warnings = s.warnings, s.warning, 0
 	if r.Err != nil {
 		r.Expected = s.options.Expect[check]
 	}
