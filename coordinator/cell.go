@@ -13,11 +13,12 @@ import (
 // A cell is the state of a cell of the plan during a run.
 type cell struct {
 	*decision.CellState
-	index     int             // position in the plan
-	sizes     []*sizing       // ascending in n
-	trials    int64           // outcomes and requested repetitions; determines the order of work
-	heapIndex int             // index in the heap of cells that may want trials; -1: not there
-	jobs      []*pool.Request // requests with missing trials
+	index  int             // position in the plan
+	rank   int             // position in the order of work
+	sizes  []*sizing       // ascending in n
+	trials int64           // outcomes and requested repetitions
+	ready  bool            // it may want trials
+	jobs   []*pool.Request // requests with missing trials
 
 	changed bool // queued in grid.changed
 	done    bool // decided, or refused
@@ -80,14 +81,15 @@ func (c *cell) free(b estimate.Block) (estimate.Block, bool) {
 	return estimate.Block{N: b.N, First: int(first), Count: int(taken.FirstSet(first, end) - first)}, true
 }
 
-// nextFree returns the first free block among those given.
-func (c *cell) nextFree(blocks []estimate.Block) (estimate.Block, bool) {
+// nextFree returns the first free block among those given, and the number of trials of the block
+// that it is a part of.
+func (c *cell) nextFree(blocks []estimate.Block) (_ estimate.Block, whole int, ok bool) {
 	for _, b := range blocks {
 		if free, ok := c.free(b); ok {
-			return free, true
+			return free, b.Count, true
 		}
 	}
-	return estimate.Block{}, false
+	return estimate.Block{}, 0, false
 }
 
 // jobSeconds returns the smallest and the best length of a job at n, in seconds. The trials of an

@@ -1,6 +1,8 @@
 package coordinator
 
 import (
+	"math"
+
 	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -11,10 +13,12 @@ import (
 // A grid holds the cells of a plan during a run: which are decided, and which may want trials.
 type grid struct {
 	cells   []*cell // cells in the plan's order
+	order   []*cell // cells in the order of work
+	first   int     // no cell before this one in the order of work is ready
+	ready   int     // number of cells that may want trials
 	byKey   map[trial.Key]*cell
-	ready   cellQueue // cells that may want trials
-	changed []*cell   // cells whose new outcomes processChanged has not examined yet
-	open    int       // number of cells that are not done
+	changed []*cell // cells whose new outcomes processChanged has not examined yet
+	open    int     // number of cells that are not done
 }
 
 func newGrid(p *plan.Plan) (*grid, error) {
@@ -24,11 +28,35 @@ func newGrid(p *plan.Plan) (*grid, error) {
 	}
 	g := &grid{byKey: map[trial.Key]*cell{}, open: len(cells)}
 	for i, c := range cells {
-		own := &cell{CellState: c, index: i, heapIndex: -1}
+		own := &cell{CellState: c, index: i}
 		g.cells = append(g.cells, own)
 		g.byKey[c.Key] = own
 	}
+	for rank, i := range spread(len(cells)) {
+		g.cells[i].rank = rank
+		g.order = append(g.order, g.cells[i])
+	}
 	return g, nil
+}
+
+// spread returns a permutation of the numbers below n: multiples of about the golden ratio times n,
+// modulo n. Every beginning of it is almost evenly distributed on every axis of a grid of n cells.
+func spread(n int) []int {
+	step := max(1, int(math.Round(float64(n)*(math.Phi-1))))
+	for ; gcd(step, n) > 1; step++ {
+	}
+	order := make([]int, n)
+	for k := range order {
+		order[k] = k * step % n
+	}
+	return order
+}
+
+func gcd(a, b int) int {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 // load feeds the cells with the outcomes in the ledger and returns their number.
@@ -75,9 +103,14 @@ func (g *grid) processChanged() {
 
 // update closes c if it is finished, and otherwise queues it for work.
 func (g *grid) update(c *cell) {
-	if g.close(c); !c.done {
-		g.ready.push(c)
+	if g.close(c); c.done {
+		return
 	}
+	if !c.ready {
+		c.ready = true
+		g.ready++
+	}
+	g.first = min(g.first, c.rank)
 }
 
 // close marks a cell as done if it is finished.
@@ -89,17 +122,23 @@ func (g *grid) close(c *cell) {
 	}
 }
 
-// wanted returns the next block of trials that some cell needs and that is not requested yet. It
-// prefers the cell with the least progress.
-func (g *grid) wanted() (*cell, estimate.Block, bool) {
-	for g.ready.Len() > 0 {
-		c := g.ready.cells[0]
+// wanted returns the next block of trials that some cell needs and that is not requested yet, and
+// the number of trials of the block that it is a part of. It
+// works on few cells at a time, so that the table fills from the beginning: a cell is started if
+// the cells before it in the order of work wait for outcomes.
+func (g *grid) wanted() (_ *cell, _ estimate.Block, whole int, found bool) {
+	for ; g.first < len(g.order); g.first++ {
+		c := g.order[g.first]
+		if !c.ready {
+			continue
+		}
 		if !c.done {
-			if b, ok := c.nextFree(c.Want()); ok {
-				return c, b, true
+			if b, whole, ok := c.nextFree(c.Want()); ok {
+				return c, b, whole, true
 			}
 		}
-		g.ready.pop()
+		c.ready = false
+		g.ready--
 	}
-	return nil, estimate.Block{}, false
+	return nil, estimate.Block{}, 0, false
 }

@@ -13,7 +13,7 @@ import (
 // Lengths of jobs: see cut. A job shorter than minJob costs more to transport than to run. Jobs
 // much longer than targetJob leave slots idle at the end of a sweep.
 const (
-	minJob    = 0.001 // smallest run time of a job in seconds, if there are enough trials
+	minJob    = 0.005 // smallest run time of a job in seconds, if there are enough trials
 	targetJob = 0.250 // run time of a job in seconds, with up to targetJob*jobRate slots
 	jobRate   = 256   // largest number of jobs that may end per second: each costs an fsync
 	firstJob  = 16    // number of trials in a job whose cost is unknown
@@ -45,11 +45,11 @@ type doubtful struct {
 	worker  string // worker that lost the trial the first time
 }
 
-// next returns a request for trials that a cell needs. It prefers cells with the least progress. It
+// next returns a request for trials of the first cell in the order of work that needs some. It
 // returns nil if no cell needs trials at present, or if the budget is spent.
 func (d *scheduler) next() (*pool.Request, error) {
 	d.slots, d.spent = max(1, d.pool.Roster.Slots(time.Now())), false
-	c, b, found := d.grid.wanted()
+	c, b, whole, found := d.grid.wanted()
 	if !found {
 		if len(d.jobs) == 0 && d.grid.open > 0 {
 			return nil, fmt.Errorf("%d cells are neither decided nor need trials: this is a fault in shatter: "+
@@ -57,7 +57,7 @@ func (d *scheduler) next() (*pool.Request, error) {
 		}
 		return nil, nil
 	}
-	if b, d.spent = d.afford(c, d.cut(c, b)); d.spent {
+	if b, d.spent = d.afford(c, d.cut(c, b, whole)); d.spent {
 		return nil, nil
 	}
 	r := pool.NewRequest(c.Cell, b.N, pool.Range(b.First, b.Count)...)
@@ -69,9 +69,6 @@ func (d *scheduler) next() (*pool.Request, error) {
 	}
 	d.handed += int64(b.Count)
 	d.last = r
-	if c.heapIndex >= 0 {
-		d.grid.ready.push(c)
-	}
 	return r, nil
 }
 
@@ -79,14 +76,14 @@ func (d *scheduler) next() (*pool.Request, error) {
 // independent of the number of cells that need trials, because not all of them may have a block.
 const minParts = 16
 
-// cut shortens a block to one job. Let t be the predicted seconds per trial, and least and best the
-// results of c.jobSeconds. A job has at most max(best, slots/jobRate)/t trials, at least 1, and at
-// most SessionTrials; if t is unknown, at most firstJob. If a block has fewer trials than that for
-// every slot, the slots share it: each job has 1/parts of it, where parts is the larger of
-// slots/cells and min(slots, minParts). If such a share takes no longer than least, the block is
-// not shared. In the second case of parts, a share has at least slots/jobRate/minParts/t trials,
-// which limits the rate of fsyncs.
-func (d *scheduler) cut(c *cell, b estimate.Block) estimate.Block {
+// cut shortens the rest of a block of whole trials to one job. Let t be the predicted seconds per
+// trial, and least and best the results of c.jobSeconds. A job has at most max(best,
+// slots/jobRate)/t trials, at least 1, and at most SessionTrials; if t is unknown, at most firstJob.
+// If the block has fewer trials than that for every slot, the slots share it: each job has 1/parts
+// of it, where parts is the larger of slots/cells and min(slots, minParts). If such a share takes no
+// longer than least, the block is not shared. In the second case of parts, a share has at least
+// slots/jobRate/minParts/t trials, which limits the rate of fsyncs.
+func (d *scheduler) cut(c *cell, b estimate.Block, whole int) estimate.Block {
 	most := c.SessionTrials(b.N)
 	least, best := c.jobSeconds(b.N)
 	switch t := c.secondsPerTrial(b.N); t {
@@ -95,11 +92,11 @@ func (d *scheduler) cut(c *cell, b estimate.Block) estimate.Block {
 	default:
 		large := float64(d.slots) / jobRate
 		most = max(1, int(min(float64(most), max(best, large)/t)))
-		parts, floor := d.slots/max(1, d.grid.ready.Len()), 0
+		parts, floor := d.slots/max(1, d.grid.ready), 0
 		if few := min(d.slots, minParts); parts < few {
 			parts, floor = few, int(large/minParts/t) // one of many cells
 		}
-		if share := (b.Count + parts - 1) / parts; float64(share)*t > least {
+		if share := (whole + parts - 1) / parts; float64(share)*t > least {
 			most = min(most, max(share, floor)) // every slot gets its share of a small block
 		}
 	}

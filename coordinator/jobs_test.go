@@ -2,49 +2,73 @@ package coordinator
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// The queue returns the cell with the least progress first and breaks ties by position in the plan,
-// after any sequence of push, move and pop.
-func TestCellQueue(t *testing.T) {
+// The first k numbers of an order leave no gap much longer than n/k.
+func TestSpread(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var q cellQueue
-		cells := make([]*cell, 12)
-		for i := range cells {
-			cells[i] = &cell{index: i, heapIndex: -1}
+		n := rapid.IntRange(0, 3000).Draw(t, "n")
+		order := spread(n)
+		if all := slices.Sorted(slices.Values(order)); len(slices.Compact(all)) != n {
+			t.Fatalf("not a permutation of %d numbers: %v", n, order)
 		}
-		for range rapid.IntRange(1, 80).Draw(t, "steps") {
-			if c := rapid.SampledFrom(cells).Draw(t, "cell"); rapid.Bool().Draw(t, "push") {
-				c.trials += int64(rapid.IntRange(0, 5).Draw(t, "more"))
-				q.push(c)
-			} else if q.Len() > 0 {
-				q.pop()
-			}
-			queued := 0
-			for _, c := range cells {
-				if c.heapIndex < 0 {
-					continue
-				}
-				queued++
-				first := q.cells[0]
-				if q.cells[c.heapIndex] != c || c.trials < first.trials || c.trials == first.trials && c.index < first.index {
-					t.Fatalf("cell %d of %d trials at %d, first is %d of %d",
-						c.index, c.trials, c.heapIndex, first.index, first.trials)
-				}
-			}
-			if queued != q.Len() {
-				t.Fatalf("%d cells in a queue of %d", queued, q.Len())
-			}
+		if n == 0 {
+			return
+		}
+		k := rapid.IntRange(1, n).Draw(t, "k")
+		begun, gap := slices.Sorted(slices.Values(order[:k])), 0
+		for i, x := range begun[1:] {
+			gap = max(gap, x-begun[i])
+		}
+		if gap > 8*n/k+8 {
+			t.Fatalf("%d of %d: a gap of %d", k, n, gap)
 		}
 	})
+}
+
+// Work goes to the first ready cell in the order of work. A cell whose trials are all requested waits until it changes.
+func TestWanted(t *testing.T) {
+	var cells []*trial.Cell
+	for i := range 5 {
+		cells = append(cells, &trial.Cell{Key: trial.Key{byte(i)}, N: []int64{10}, Trials: 4})
+	}
+	g, err := newGrid(&plan.Plan{Cells: cells})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range g.cells {
+		g.markChanged(c)
+	}
+	g.processChanged()
+	want := func(index, first, count int) {
+		t.Helper()
+		c, b, _, ok := g.wanted()
+		if !ok || c.index != index || b.First != first || b.Count != count {
+			t.Fatalf("cell %d, %+v, %v; want cell %d, %d trials from %d", c.index, b, ok, index, count, first)
+		}
+	}
+	want(0, 0, 4)
+	for rep := range int64(4) {
+		g.cells[0].size(10).taken.Set(rep)
+	}
+	want(3, 0, 4) // spread(5) is 0, 3, 1, 4, 2
+	if g.ready != 4 {
+		t.Errorf("%d cells are ready", g.ready)
+	}
+	g.cells[0].size(10).taken = numeric.BitSet{}
+	g.markChanged(g.cells[0])
+	g.processChanged()
+	want(0, 0, 4)
 }
 
 // cellOf makes the only cell of a table.
@@ -94,8 +118,8 @@ func TestCut(t *testing.T) {
 					s.trials = 1
 				}
 			}
-			d := &scheduler{slots: test.slots, state: &state{grid: &grid{ready: cellQueue{cells: make([]*cell, test.cells)}}}}
-			if got := d.cut(c, estimate.Block{N: 10, Count: test.block}); got.Count != test.want {
+			d := &scheduler{slots: test.slots, state: &state{grid: &grid{ready: test.cells}}}
+			if got := d.cut(c, estimate.Block{N: 10, Count: test.block}, test.block); got.Count != test.want {
 				t.Errorf("cut to %d, want %d", got.Count, test.want)
 			}
 		})
@@ -112,8 +136,8 @@ func TestFreeCoversOnce(t *testing.T) {
 			c.size(10).taken.Set(rng.Int64N(600)) // known from an earlier run
 		}
 		seen := map[[2]int64]bool{}
-		for b, ok := c.nextFree(c.Want()); ok; b, ok = c.nextFree(c.Want()) {
-			b = d.cut(c, b)
+		for b, whole, ok := c.nextFree(c.Want()); ok; b, whole, ok = c.nextFree(c.Want()) {
+			b = d.cut(c, b, whole)
 			b.Count = 1 + rng.IntN(b.Count)
 			for rep := int64(b.First); rep < int64(b.First+b.Count); rep++ {
 				if c.size(b.N).taken.Has(rep) || seen[[2]int64{b.N, rep}] || rep >= 500 {

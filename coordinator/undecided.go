@@ -7,15 +7,21 @@ import (
 	"github.com/shatterlab/shatter/coordinator/forecast"
 )
 
-// workLeft predicts the remaining work of the cell. Without a measurement, a trial is assumed to
-// take average seconds.
-func (c *cell) workLeft(average float64) forecast.Work {
-	var costs []forecast.Cost
+// measured returns the trials of a cell that this run has timed, and their costs by sample size.
+func (c *cell) measured() (sum forecast.Work, costs []forecast.Cost) {
 	for _, s := range c.sizes {
 		if s.trials > 0 {
 			costs = append(costs, forecast.Cost{N: s.n, Trials: s.trials, Seconds: s.seconds})
+			sum = sum.Plus(forecast.Work{Trials: float64(s.trials), Seconds: s.seconds})
 		}
 	}
+	return sum, costs
+}
+
+// workLeft predicts the remaining work of the cell. Without a measurement, a trial is assumed to
+// take average seconds.
+func (c *cell) workLeft(average float64) forecast.Work {
+	_, costs := c.measured()
 	line := forecast.Fit(costs)
 	if len(costs) == 0 {
 		line.Base = average
@@ -23,10 +29,29 @@ func (c *cell) workLeft(average float64) forecast.Work {
 	return line.Work(c.Left())
 }
 
+// minDecided is the number of decided cells of an algorithm whose mean work predicts that of its
+// cells without trials.
+const minDecided = 5
+
 // workLeft predicts the remaining work of all cells.
 func (g *grid) workLeft(t *tally) (sum forecast.Work) {
+	type done struct {
+		cells float64
+		forecast.Work
+	}
+	decided := map[string]*done{} // key: name of the algorithm
 	for _, c := range g.cells {
-		if !c.done {
+		if work, _ := c.measured(); c.done && work.Trials > 0 {
+			d := cmp.Or(decided[c.As], &done{})
+			d.cells, d.Work, decided[c.As] = d.cells+1, d.Plus(work), d
+		}
+	}
+	for _, c := range g.cells {
+		switch d := decided[c.As]; {
+		case c.done:
+		case c.trials == 0 && d != nil && d.cells >= minDecided:
+			sum = sum.Plus(forecast.Work{Trials: d.Trials / d.cells, Seconds: d.Seconds / d.cells})
+		default:
 			sum = sum.Plus(c.workLeft(t.average()))
 		}
 	}
