@@ -46,7 +46,7 @@ func put(t *testing.T, conn *queue.Conn, text string) (digest string) {
 		t.Fatal(err)
 	}
 	digest = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
-	if _, err := conn.Files.Put(t.Context(), path, -1); err != nil {
+	if _, err := conn.Files.Put(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
 	return digest

@@ -201,7 +201,7 @@ func (s *session) claim(dir string, mode folder.Mode) error {
 // publish stores the data files and plugins of the sweep on a server, and returns their digests.
 func (s *session) publish(ctx context.Context, conn *queue.Conn) (digests []string, err error) {
 	put := func(digest, path string) error {
-		found, err := conn.Files.Put(ctx, path, -1)
+		found, err := conn.Files.Put(ctx, path)
 		if err == nil && found != digest {
 			err = fmt.Errorf("send file %q: its content has SHA-256 %s, not %s: it was changed", path, found, digest)
 		}

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
@@ -35,12 +34,8 @@ type Totals struct {
 // A File is a file of an output folder.
 type File struct {
 	Name   string `json:"name"` // path relative to the folder, with slashes
-	Size   int64  `json:"size"` // bytes
 	Digest string `json:"sha256"`
 }
-
-// isLog reports whether the file belongs to the ledger, whose files only grow.
-func (f *File) isLog() bool { return strings.HasSuffix(f.Name, ".log") }
 
 // checkName returns an error for the name of a file outside the folder.
 func (f *File) checkName() error {
@@ -61,7 +56,8 @@ type shipper struct {
 	last Shipment // last shipment in the registry, without its time
 }
 
-// ship puts the folder on the server, and stores its list of files in the registry.
+// ship puts the folder on the server, and stores its list of files in the registry. A log to which
+// the ledger is just writing may end in the middle of a frame, which readers ignore.
 func (s *shipper) ship(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,15 +70,14 @@ func (s *shipper) ship(ctx context.Context) error {
 		return err
 	}
 	for _, name := range names {
-		f := File{Name: name}
-		err := s.put(ctx, &f)
+		digest, err := s.conn.Files.Put(ctx, filepath.Join(s.dir, filepath.FromSlash(name)))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed or renamed meanwhile
 		}
 		if err != nil {
-			return fmt.Errorf("ship %q: %w", filepath.Join(s.dir, name), err)
+			return fmt.Errorf("ship the folder: %w", err)
 		}
-		list.Files = append(list.Files, f)
+		list.Files = append(list.Files, File{name, digest})
 	}
 	if reflect.DeepEqual(list, s.last) {
 		return nil
@@ -131,35 +126,6 @@ func folderFiles(dir string) (names []string, err error) {
 		return err
 	})
 	return names, err
-}
-
-// put puts a file on the server; of a log, only complete frames.
-func (s *shipper) put(ctx context.Context, f *File) error {
-	path := filepath.Join(s.dir, filepath.FromSlash(f.Name))
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if f.Size = info.Size(); f.isLog() {
-		content, err := os.ReadFile(path) // the ledger limits its size
-		if err != nil {
-			return err
-		}
-		f.Size = int64(len(wholeFrames(content)))
-	}
-	f.Digest, err = s.conn.Files.Put(ctx, path, f.Size)
-	return err
-}
-
-// wholeFrames returns the bytes of b up to the end of its last valid frame.
-func wholeFrames(b []byte) []byte {
-	end := 0
-	for f := range ledger.Frames(b) {
-		if f.Damage == "" {
-			end = f.End
-		}
-	}
-	return b[:end]
 }
 
 // begin makes the folder of a sweep from its last shipment, if there is no folder yet. Later

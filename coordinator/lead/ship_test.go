@@ -146,29 +146,6 @@ func TestShip(t *testing.T) {
 	}
 }
 
-// A frame that is being written is not shipped until it is complete.
-func TestShipWholeFrames(t *testing.T) {
-	t.Parallel()
-	h, dir := newHarbor(t), t.TempDir()
-	s := &shipper{dir: dir, conn: h.conn, lead: h.lead}
-	record(t, dir, message(t, 1, 0, 10))
-	log := filepath.Join(dir, "ledger", "0001.log")
-	whole, err := os.ReadFile(log)
-	check(t, err)
-	frame := ledger.AppendFrame(nil, message(t, 2, 0, 5))
-	for _, cut := range []int{0, 1, len(frame) / 2, len(frame) - 1, len(frame)} {
-		check(t, os.WriteFile(log, slices.Concat(whole, frame[:cut]), 0o600))
-		check(t, s.ship(t.Context()))
-		want := len(whole)
-		if cut == len(frame) {
-			want += cut
-		}
-		if size := h.shipped().Files[0].Size; size != int64(want) {
-			t.Fatalf("%d bytes shipped, where frames end at %d", size, want)
-		}
-	}
-}
-
 // Shipped files stay inside their folder.
 func TestFetchOutside(t *testing.T) {
 	t.Parallel()
@@ -177,7 +154,7 @@ func TestFetchOutside(t *testing.T) {
 	check(t, err)
 	for _, name := range []string{"../out.txt", "/etc/out.txt", "a/../../out.txt", ""} {
 		t.Run(fmt.Sprintf("%q", name), func(t *testing.T) {
-			s := Shipment{Files: []File{{Name: name, Size: 4, Digest: digest}}}
+			s := Shipment{Files: []File{{Name: name, Digest: digest}}}
 			dir := t.TempDir()
 			if err := Fetch(t.Context(), h.conn, dir, &Record{ID: sweepID, Shipment: s}); err == nil {
 				t.Error("fetched")

@@ -13,7 +13,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,8 +43,8 @@ const (
 	// MaxBytes is the maximum size of content that is stored from memory or fetched into it.
 	MaxBytes = 64 << 20
 
-	// renewAge is the age above which the description of content is renewed when the content is put
-	// again, as a protection from RemoveUnnamed.
+	// renewAge is the age above which the description of content is stored again when the content is
+	// put again, as a protection from RemoveUnnamed.
 	renewAge = 10 * time.Minute
 
 	// replicaLag is the time in which all servers of a cluster receive data that one of them has
@@ -68,40 +67,29 @@ type Files struct {
 
 	mu      sync.Mutex
 	sources map[string]source // content that this process has put, by digest
-
-	restoring sync.Mutex // held by Restore
 }
 
-// A source opens content that this process can read. size is its length in bytes.
-type source func() (content io.ReadCloser, size int64, err error)
-
-// An object is the description of stored content.
-type object struct {
-	jetstream.ObjectInfo
-	seq uint64 // sequence number of the description in the stream; 0: not stored
+// A source is content that this process can read.
+type source struct {
+	size int64 // bytes that are read
+	open func() (io.ReadCloser, error)
 }
 
-// Put stores the first size bytes of the file at path, which may grow; size -1: the whole file. It
-// returns their SHA-256 in hex digits. Content that the server has is not sent again.
-// [Files.Restore] reads the file again.
-func (f *Files) Put(ctx context.Context, path string, size int64) (digest string, err error) {
-	from := func() (io.ReadCloser, int64, error) {
-		content, length, err := disk.Open(path)
-		if err != nil {
-			return nil, 0, err
-		}
-		if size >= 0 {
-			length = size
-		}
-		return struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(content, length), content}, length, nil
+// Put stores the present content of the file at path, which may grow, and returns its SHA-256 in hex
+// digits. Content that the server has is not sent again. [Files.Restore] reads the file again.
+func (f *Files) Put(ctx context.Context, path string) (digest string, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("send file: %w", err)
 	}
-	content, length, err := from()
+	from := source{info.Size(), func() (io.ReadCloser, error) {
+		content, _, err := disk.Open(path)
+		return content, err
+	}}
+	content, err := from.open()
 	if err == nil {
 		sum := sha256.New()
-		_, err = io.CopyN(sum, content, length)
+		_, err = io.CopyN(sum, content, from.size)
 		digest, err = hex.EncodeToString(sum.Sum(nil)), errors.Join(err, content.Close())
 	}
 	if err == nil {
@@ -120,10 +108,8 @@ func (f *Files) PutBytes(ctx context.Context, data []byte) (digest string, err e
 	}
 	sum := sha256.Sum256(data)
 	digest = hex.EncodeToString(sum[:])
-	err = f.put(ctx, digest, func() (io.ReadCloser, int64, error) {
-		return io.NopCloser(bytes.NewReader(data)), int64(len(data)), nil
-	})
-	if err != nil {
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
+	if err := f.put(ctx, digest, source{int64(len(data)), open}); err != nil {
 		return "", fmt.Errorf("send %d bytes: %w", len(data), err)
 	}
 	return digest, nil
@@ -153,18 +139,13 @@ func (f *Files) Fetch(ctx context.Context, digest string, to *os.File) error {
 }
 
 // Restore puts content again that this process has put on the server and that the server has lost.
-// It does nothing while another call runs.
 func (f *Files) Restore(ctx context.Context) error {
-	if !f.restoring.TryLock() {
-		return nil
-	}
-	defer f.restoring.Unlock()
 	f.mu.Lock()
 	all := maps.Clone(f.sources)
 	f.mu.Unlock()
 	var failed []error
-	for _, digest := range slices.Sorted(maps.Keys(all)) {
-		if err := f.put(ctx, digest, all[digest]); err != nil {
+	for digest, from := range all {
+		if err := f.put(ctx, digest, from); err != nil {
 			failed = append(failed, fmt.Errorf("put %s again: %w", digest, err))
 		}
 		if ctx.Err() != nil {
@@ -181,73 +162,65 @@ func (f *Files) Remove(ctx context.Context, digest string) error {
 	delete(f.sources, digest)
 	f.mu.Unlock()
 	o, err := f.find(ctx, digest)
-	if o.seq == 0 {
+	if err != nil && !errors.Is(err, errDamaged) {
 		if errors.Is(err, ErrNotStored) {
 			return nil
 		}
 		return err
 	}
-	_, err = f.evict(ctx, o)
-	return err
+	if err := f.c.streams.purge(ctx, fileStream, metaOf(digest)); err != nil || o.NUID == "" {
+		return err
+	}
+	return f.c.streams.purge(ctx, fileStream, chunkSubject+o.NUID)
 }
 
 // RemoveUnnamed removes all content from the server for which named returns false and which no
 // process has put, or found there while putting it, for at least idle. It returns the number of
-// removed objects. idle covers the time between putting content and naming it.
-func (f *Files) RemoveUnnamed(ctx context.Context, named func(digest string) bool, idle time.Duration) (int, error) {
-	rest, err := f.subjects(ctx, ">")
+// subjects whose messages it has removed. idle covers the time between putting content and naming it.
+func (f *Files) RemoveUnnamed(
+	ctx context.Context, named func(digest string) bool, idle time.Duration,
+) (removed int, err error) {
+	all, err := f.subjects(ctx, ">")
 	if err != nil {
 		return 0, err
 	}
-	removed := 0
-	for subject := range rest {
+	for subject := range all {
 		encoded, isMeta := strings.CutPrefix(subject, metaSubject)
 		name, err := base64.URLEncoding.DecodeString(encoded)
 		if !isMeta || err != nil {
 			continue
 		}
 		o, err := f.find(ctx, string(name))
-		if o.seq == 0 && !errors.Is(err, ErrNotStored) {
-			return removed, err
-		}
-		delete(rest, subject)
-		delete(rest, chunkSubject+o.NUID)
-		if o.seq == 0 || named(o.Name) || time.Since(o.ModTime) < idle {
-			continue
-		}
-		gone, err := f.evict(ctx, o)
-		if err != nil {
-			return removed, err
-		}
-		if gone {
-			removed++
+		switch {
+		case err != nil && !isAny(err, ErrNotStored, errDamaged):
+			return 0, err
+		case named(o.Name) || time.Since(o.ModTime) < idle:
+			delete(all, subject)
+			delete(all, chunkSubject+o.NUID)
 		}
 	}
-	for subject := range rest { // chunks of unfinished or replaced uploads, and foreign messages
-		if err := f.removeOld(ctx, subject, idle); err != nil {
+	for subject := range all { // also chunks of unfinished or replaced uploads, and foreign messages
+		err := f.c.streams.do(ctx, "remove "+subject, fileStream, func(ctx context.Context, s jetstream.Stream) error {
+			last, err := s.GetLastMsgForSubject(ctx, subject)
+			if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && time.Since(last.Time) < idle {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			removed++
+			return s.Purge(ctx, jetstream.WithPurgeSubject(subject))
+		})
+		if err != nil {
 			return removed, err
 		}
 	}
 	return removed, nil
 }
 
-// removeOld removes the messages of a subject if none was added to it for at least idle.
-func (f *Files) removeOld(ctx context.Context, subject string, idle time.Duration) error {
-	return f.c.streams.do(ctx, "remove "+subject, fileStream, func(ctx context.Context, s jetstream.Stream) error {
-		last, err := s.GetLastMsgForSubject(ctx, subject)
-		if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && time.Since(last.Time) < idle {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		return s.Purge(ctx, jetstream.WithPurgeSubject(subject))
-	})
-}
-
 // find returns the description of the object with a name. The error wraps ErrNotStored if there is
 // none, and errDamaged if it cannot be used.
-func (f *Files) find(ctx context.Context, name string) (o object, err error) {
+func (f *Files) find(ctx context.Context, name string) (o jetstream.ObjectInfo, err error) {
 	err = f.c.streams.do(ctx, "look for it", fileStream, func(ctx context.Context, s jetstream.Stream) error {
 		m, err := s.GetLastMsgForSubject(ctx, metaOf(name))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -256,36 +229,17 @@ func (f *Files) find(ctx context.Context, name string) (o object, err error) {
 		if err != nil {
 			return err
 		}
-		o = object{seq: m.Sequence}
-		err = json.Unmarshal(m.Data, &o.ObjectInfo)
-		if o.Deleted { // another client has deleted it
+		err = json.Unmarshal(m.Data, &o)
+		if err == nil && o.Deleted { // another client has deleted it
 			return ErrNotStored
 		}
 		if err != nil || token("upload", o.NUID) != nil {
-			o.ObjectInfo = jetstream.ObjectInfo{}
-			err = errDamaged
+			o, err = jetstream.ObjectInfo{}, errDamaged
 		}
 		o.Name, o.ModTime = name, m.Time
 		return err
 	})
 	return o, err
-}
-
-// evict removes an object unless its description was replaced since it was found. It reports
-// whether the object was removed.
-func (f *Files) evict(ctx context.Context, o object) (gone bool, err error) {
-	err = f.c.streams.purge(ctx, fileStream, metaOf(o.Name), jetstream.WithPurgeSequence(o.seq+1))
-	if err != nil {
-		return false, err
-	}
-	left, err := f.subjects(ctx, metaOf(o.Name))
-	if err != nil || len(left) > 0 {
-		return false, err
-	}
-	if o.NUID != "" {
-		err = f.c.streams.purge(ctx, fileStream, chunkSubject+o.NUID)
-	}
-	return true, err
 }
 
 // subjects returns the subjects that match a filter, with their numbers of messages, from the
@@ -301,22 +255,25 @@ func (f *Files) subjects(ctx context.Context, filter string) (all map[string]uin
 	return all, err
 }
 
-// put sends content unless the server has it. It starts again if another process changes the object
-// meanwhile, or if the server loses its store.
+// put sends content unless the server has it.
 func (f *Files) put(ctx context.Context, digest string, from source) error {
-	for {
-		content, size, err := from()
-		if err != nil {
+	o, err := f.find(ctx, digest)
+	whole := err == nil && o.Size == uint64(from.size)
+	if whole { // the server may have lost chunks
+		var chunks map[string]uint64
+		chunks, err = f.subjects(ctx, chunkSubject+o.NUID)
+		whole = chunks[chunkSubject+o.NUID] == uint64(o.Chunks)
+	}
+	if err != nil && !isAny(err, ErrNotStored, errDamaged) {
+		return err
+	}
+	if !whole {
+		if o, err = f.upload(ctx, digest, from); err != nil {
 			return err
 		}
-		err = errors.Join(f.putOnce(ctx, digest, content, size), content.Close())
-		if err == nil {
-			break
-		}
-		if !conflict(err) {
-			return err
-		}
-		if err := pause(ctx, firstWait); err != nil {
+	}
+	if !whole || time.Since(o.ModTime) > renewAge {
+		if err := f.describe(ctx, o); err != nil {
 			return err
 		}
 	}
@@ -328,71 +285,51 @@ func (f *Files) put(ctx context.Context, digest string, from source) error {
 	return nil
 }
 
-// putOnce makes one attempt of put. It fails with a conflict if the chunks, or the description that
-// it has found, are not on the server when it stores the new description.
-func (f *Files) putOnce(ctx context.Context, digest string, content io.Reader, size int64) error {
-	o, err := f.find(ctx, digest)
-	whole := err == nil && o.Size == uint64(size)
-	if whole { // the server may have lost chunks
-		var chunks map[string]uint64
-		chunks, err = f.subjects(ctx, chunkSubject+o.NUID)
-		whole = chunks[chunkSubject+o.NUID] == uint64(o.Chunks)
-	}
-	switch {
-	case err != nil && !isAny(err, ErrNotStored, errDamaged):
-		return err
-	case whole && time.Since(o.ModTime) < renewAge:
-		return nil
-	case whole: // the new date protects it from RemoveUnnamed
-		return f.describe(ctx, o, jetstream.WithExpectLastSequencePerSubject(o.seq))
-	}
-	o.ObjectInfo = jetstream.ObjectInfo{Bucket: fileBucket, NUID: rand.Text(), ObjectMeta: jetstream.ObjectMeta{
+// upload stores the chunks of content and returns its description. RemoveUnnamed removes the chunks
+// of a failed upload.
+func (f *Files) upload(ctx context.Context, digest string, from source) (o jetstream.ObjectInfo, err error) {
+	o = jetstream.ObjectInfo{Bucket: fileBucket, NUID: rand.Text(), ObjectMeta: jetstream.ObjectMeta{
 		Name: digest, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunkSize},
 	}}
-	sum, chunk, last := sha256.New(), make([]byte, min(chunkSize, size+1)), uint64(0)
-	for more := true; more; {
-		n, err := io.ReadFull(content, chunk)
-		if more = err == nil; !more && !isAny(err, io.EOF, io.ErrUnexpectedEOF) {
-			return err
-		}
-		if n == 0 {
-			break
-		}
-		if last, err = f.sendChunk(ctx, o.NUID, o.Chunks, chunk[:n]); err != nil {
-			return err
-		}
-		sum.Write(chunk[:n])
-		o.Size, o.Chunks = o.Size+uint64(n), o.Chunks+1
+	content, err := from.open()
+	if err != nil {
+		return o, err
 	}
-	if err := sameDigest(sum.Sum(nil), digest); err != nil {
-		return err // RemoveUnnamed removes the chunks
+	defer content.Close()
+	sum, chunk := sha256.New(), make([]byte, min(chunkSize, from.size))
+	for left := from.size; left > 0; left -= int64(len(chunk)) {
+		chunk = chunk[:min(chunkSize, left)]
+		if _, err := io.ReadFull(content, chunk); err != nil {
+			return o, err
+		}
+		if err := f.sendChunk(ctx, o.NUID, o.Chunks, chunk); err != nil {
+			return o, err
+		}
+		sum.Write(chunk)
+		o.Size, o.Chunks = o.Size+uint64(len(chunk)), o.Chunks+1
 	}
 	o.Digest = jetstream.GetObjectDigestValue(sum)
-	return f.describe(ctx, o, jetstream.WithExpectLastSequenceForSubject(last, chunkSubject+o.NUID))
+	return o, sameDigest(sum.Sum(nil), digest)
 }
 
-// sendChunk stores a chunk and returns its sequence number. The server recognizes repeated attempts by the message id.
-func (f *Files) sendChunk(ctx context.Context, upload string, index uint32, data []byte) (seq uint64, err error) {
-	err = f.c.streams.do(ctx, "send a chunk", fileStream, func(ctx context.Context, _ jetstream.Stream) error {
-		ack, err := f.c.js.PublishMsg(ctx, &nats.Msg{Subject: chunkSubject + upload, Data: data},
+// sendChunk stores a chunk. The server recognizes repeated attempts by the message id.
+func (f *Files) sendChunk(ctx context.Context, upload string, index uint32, data []byte) error {
+	return f.c.streams.do(ctx, "send a chunk", fileStream, func(ctx context.Context, _ jetstream.Stream) error {
+		_, err := f.c.js.PublishMsg(ctx, &nats.Msg{Subject: chunkSubject + upload, Data: data},
 			jetstream.WithMsgID(fmt.Sprintf("%s.%d", upload, index)))
-		if err == nil {
-			seq = ack.Sequence
-		}
 		return err
 	})
-	return seq, err
 }
 
-// describe stores the description of an object if the server is in the expected state.
-func (f *Files) describe(ctx context.Context, o object, expected jetstream.PublishOpt) error {
+// describe stores the description of an object.
+func (f *Files) describe(ctx context.Context, o jetstream.ObjectInfo) error {
 	o.ModTime = time.Time{}
-	data, err := json.Marshal(o.ObjectInfo)
+	data, err := json.Marshal(o)
 	if err != nil {
 		return err
 	}
 	return f.c.streams.do(ctx, "describe it", fileStream, func(ctx context.Context, _ jetstream.Stream) error {
-		_, err := f.c.js.PublishMsg(ctx, &nats.Msg{Subject: metaOf(o.Name), Data: data}, expected)
+		_, err := f.c.js.PublishMsg(ctx, &nats.Msg{Subject: metaOf(o.Name), Data: data})
 		return err
 	})
 }
