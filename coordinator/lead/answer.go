@@ -171,7 +171,7 @@ func Look(ctx context.Context, conn *queue.Conn, r *Record) (s Status, err error
 func noLeader(l *queue.Leader) string {
 	if l == nil {
 		return "no coordinator leads it: start `shatter coordinator --server URL --dir DIR`, unless one that serves is " +
-			"about to take it, or leads as many cells as it can"
+			"about to take it"
 	}
 	if l.Epoch == l.Renewal && time.Since(l.Renewed) < l.Duration { // it has not renewed its lease yet
 		return fmt.Sprintf("its leader, %s, has just begun to lead it", l.Name)

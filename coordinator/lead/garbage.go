@@ -15,12 +15,11 @@ const (
 )
 
 // collectGarbage removes unused data from the server until ctx ends. It deletes sweeps immediately
-// when requested. At intervals it removes sweeps that ended long ago, results of ended sweeps, and
-// content to which no sweep refers. Several coordinators may do so at the same time.
+// when requested. At intervals it removes sweeps that ended long ago, and content to which no sweep
+// refers. Several coordinators may do so at the same time.
 func (s *server) collectGarbage(ctx context.Context) {
 	tick := time.NewTicker(collectEvery)
 	defer tick.Stop()
-	purged := map[string]bool{} // ended sweeps whose results were purged
 	for {
 		all := false
 		select {
@@ -35,30 +34,12 @@ func (s *server) collectGarbage(ctx context.Context) {
 			err = s.deleteSweeps(ctx, list)
 		}
 		if err == nil && all {
-			err = errors.Join(s.purgeEnded(ctx, list, purged), s.evict(ctx, list))
+			err = s.evict(ctx, list)
 		}
 		if err != nil && ctx.Err() == nil {
 			s.Log.Warn("unused data not removed from the server; trying again", "error", err.Error())
 		}
 	}
-}
-
-// purgeEnded removes the results of ended sweeps whose leaders may have stopped before they did so.
-func (s *server) purgeEnded(ctx context.Context, list []*queue.Entry, purged map[string]bool) error {
-	for _, e := range list {
-		r, err := ReadRecord(e)
-		if err != nil || r.End == nil || r.Leader != nil {
-			delete(purged, e.ID) // it may run again after a failure
-			continue
-		}
-		if !purged[r.ID] {
-			if err := s.registry.DeleteResults(ctx, r.ID); err != nil {
-				return err
-			}
-			purged[r.ID] = true
-		}
-	}
-	return nil
 }
 
 // deleteSweeps deletes the sweeps with that desired state, and those that ended longer ago than

@@ -109,13 +109,7 @@ type server struct {
 	ended    chan *term
 	garbage  chan struct{} // filled if a sweep should be deleted
 	leading  int           // number of running terms
-	cells    int           // total cells of their sweeps
 }
-
-// maxCells is the maximum total number of cells of the sweeps that are led at a time, except that a
-// single sweep may have more. A cell takes a few kilobytes, so without this limit submitters could
-// exhaust a coordinator's memory.
-const maxCells = 1_000_000
 
 // A sweepState is the state of a submitted sweep in a server.
 type sweepState struct {
@@ -140,7 +134,6 @@ func (s *server) serve(ctx context.Context, entries <-chan *queue.Entry) {
 			s.Monitor.record(s.sweeps)
 		case t := <-s.ended:
 			s.leading--
-			s.cells -= t.Submission.Cells
 			s.sweeps[t.ID].term, s.sweeps[t.ID].rest = nil, time.Now().Add(t.rest)
 			s.leadIfFree(ctx, t.ID)
 			s.Monitor.record(s.sweeps)
@@ -193,12 +186,9 @@ func (s *server) leadIfFree(ctx context.Context, id string) {
 		return
 	case r.Leader != nil && now.Sub(x.since) <= r.Leader.Duration:
 		return // measured by this machine's clock only, because other clocks may be wrong
-	case s.leading > 0 && s.cells+r.Submission.Cells > maxCells:
-		return
 	}
 	x.term = newTerm(s, r)
 	s.leading++
-	s.cells += r.Submission.Cells
 	go func(over *queue.Leader) {
 		x.term.run(ctx, over)
 		s.ended <- x.term
