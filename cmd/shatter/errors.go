@@ -156,16 +156,9 @@ func connectRemedy(e *queue.ConnectError) string {
 	case queue.Expired:
 		return fmt.Sprintf("; `shatter cluster renew %s` issues new ones, where the cluster was set up; copy them "+
 			"over the old file: running processes read them by themselves", e.Name)
-	case queue.Outdated:
-		return fmt.Sprintf("; its configuration is that of an earlier version: `shatter cluster renew %s` writes the "+
-			"new one; give it to the servers and reload them", e.Name)
-	case queue.WrongHost:
-		return ": `shatter cluster init --host NAME`"
-	case queue.UnknownAuthority:
-		return "; give that authority's file with --tls-ca: ca.pem of the folder that `shatter cluster init` has " +
-			"written"
-	case queue.NoEncryption:
-		return "; give its configuration a tls section, or leave out --tls-ca"
+	case queue.BadCertificate:
+		return "; give the authority that signed it with --tls-ca (ca.pem of the folder that `shatter cluster init` " +
+			"has written), and in the URL a name that the certificate is for (`shatter cluster init --host NAME`)"
 	}
 	return ""
 }

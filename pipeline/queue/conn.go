@@ -60,7 +60,6 @@ type Conn struct {
 	closed chan struct{} // closed when the connection is closed permanently
 
 	mu        sync.Mutex
-	failed    error  // reason why this party closed the connection; nil: another party did
 	complaint string // last error that the server or client reported
 }
 
@@ -81,8 +80,6 @@ func connect(ctx context.Context, url string, o Options, local *Server) (*Conn, 
 	c.streams.c, c.Files = c, &Files{c: c, sources: map[string]source{}}
 	if local != nil {
 		c.access.url = "this process"
-	} else if err := notNATS(url); err != nil {
-		return nil, err
 	}
 	if err := c.access.identify(); err != nil {
 		return nil, err
@@ -131,7 +128,7 @@ func natsOptions(c *Conn) []nats.Option {
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { c.complain(err) }),
 	}
 	if c.opts.Credentials != "" { // expired credentials may be renewed
-		list = append(list, c.access.option(c.fail), nats.IgnoreAuthErrorAbort())
+		list = append(list, c.access.option(), nats.IgnoreAuthErrorAbort())
 	}
 	list = append(list, c.opts.TLS.options()...)
 	if c.opts.Dialer != nil {
@@ -145,12 +142,6 @@ func natsOptions(c *Conn) []nats.Option {
 
 // complain logs an error that the server or the client reports. It logs a repeated error once.
 func (c *Conn) complain(err error) {
-	if c.access.who.Role == Submitter && errors.Is(err, nats.ErrPermissionViolation) {
-		// The server does not respond to the request. The configuration that this version writes
-		// permits it.
-		go c.fail(c.access.fault(Outdated, "access refused by the NATS server", err))
-		return
-	}
 	text := err.Error()
 	if c.opts.Credentials != "" && isRefusal(err) {
 		text = c.access.refused(err).Error()
@@ -209,16 +200,6 @@ func (c *Conn) Close() {
 	<-c.closed
 }
 
-// fail closes the connection permanently, for a reason that ClosedError returns.
-func (c *Conn) fail(err error) {
-	c.mu.Lock()
-	c.failed = err
-	c.mu.Unlock()
-	if c.nc != nil {
-		c.nc.Close()
-	}
-}
-
 // ServerTime returns the time by the server's clock. It requires a registry.
 func (c *Conn) ServerTime(ctx context.Context) (time.Time, error) {
 	s, err := c.js.Stream(ctx, registryStream)
@@ -233,11 +214,6 @@ func (c *Conn) Closed() <-chan struct{} { return c.closed }
 
 // ClosedError returns the error of calls after the connection was closed permanently.
 func (c *Conn) ClosedError() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.failed != nil {
-		return c.failed
-	}
 	err := c.nc.LastError()
 	if err == nil {
 		err = nats.ErrConnectionClosed

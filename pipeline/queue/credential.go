@@ -104,16 +104,10 @@ func (a *access) identify() (err error) {
 }
 
 // option returns the option that reads the credentials file for every new connection, so that
-// renewed credentials take effect without a restart. It calls fail if the file belongs to another
-// holder.
-func (a *access) option(fail func(error)) nats.Option {
+// renewed credentials take effect without a restart.
+func (a *access) option() nats.Option {
 	return nats.UserJWT(func() (string, error) {
 		who, token, _, err := readCredential(a.file)
-		if err == nil && (who.Name != a.who.Name || who.Role != a.who.Role) {
-			err = a.misfit("credentials have changed hands", fmt.Errorf("%q was that of %q, and is that of %q now",
-				a.file, a.who.Name, who.Name), "start again to go on under the new name")
-			go fail(err)
-		}
 		a.mu.Lock()
 		a.who.Expires = who.Expires
 		a.mu.Unlock()

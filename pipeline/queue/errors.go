@@ -1,7 +1,7 @@
 package queue
 
 import (
-	"crypto/x509"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -25,7 +25,7 @@ type ConnectError struct {
 
 	Fault Fault  // mistake of the user for which a program can offer a remedy; 0: none
 	Role  Role   // required role, for WrongRole
-	Name  string // holder of the credentials, for Expired and Outdated
+	Name  string // holder of the credentials, for Expired
 }
 
 // A Fault is a kind of mistake that prevents a connection.
@@ -38,10 +38,7 @@ const (
 	BadCredentials                    // the credentials file cannot be read
 	WrongRole                         // the credentials are for another role
 	Expired                           // the credentials have expired or were revoked
-	Outdated                          // an earlier version wrote the configuration of the server
-	WrongHost                         // the certificate of the server is for another name
-	UnknownAuthority                  // the certificate of the server is signed by an unknown authority
-	NoEncryption                      // the server has no TLS
+	BadCertificate                    // the certificate of the server is not accepted
 )
 
 func (e *ConnectError) Error() string {
@@ -98,6 +95,10 @@ func (c *Conn) NoAnswerError(after time.Duration, err error) error {
 	if missing := (*ConnectError)(nil); errors.As(err, &missing) {
 		return missing
 	}
+	if last := c.nc.LastError(); errors.Is(last, nats.ErrPermissionViolation) {
+		return c.access.misfit("access refused by the NATS server", last, "an earlier version may have written the "+
+			"configuration of the server: renew any credentials, and give the servers the new configuration")
+	}
 	if noRoom(err) {
 		return c.access.misfit(fmt.Sprintf("no room for %v on the NATS server", after), err,
 			"make room on its disk, raise max_file_store in its configuration, or delete sweeps: a coordinator "+
@@ -130,37 +131,6 @@ func (a *access) refused(err error) *ConnectError {
 		a.file, who.Name, err), "give credentials that were issued for this very cluster")
 }
 
-// certificateError explains why the server's certificate is not accepted; nil: the error has
-// another reason.
-func certificateError(where string, err error) *ConnectError {
-	e := &ConnectError{URL: Redact(where), Err: err}
-	var host x509.HostnameError
-	var unknown x509.UnknownAuthorityError
-	var invalid x509.CertificateInvalidError
-	switch {
-	case errors.As(err, &host):
-		names := host.Certificate.DNSNames
-		for _, ip := range host.Certificate.IPAddresses {
-			names = append(names, ip.String())
-		}
-		e.Reason = "certificate of the NATS server is for another name"
-		e.Fault = WrongHost
-		e.Remedy = fmt.Sprintf("use one of its names in the URL (%s), or give the server a certificate for this one",
-			strings.Join(names, ", "))
-	case errors.As(err, &unknown):
-		e.Reason = "certificate of the NATS server is signed by an unknown authority"
-		e.Fault = UnknownAuthority
-	case errors.As(err, &invalid):
-		e.Reason = "certificate of the NATS server is not valid"
-		e.Remedy = "give the server a new one, or set this machine's clock"
-	case errors.Is(err, nats.ErrSecureConnWanted):
-		e.Reason, e.Fault = "no encryption at the NATS server", NoEncryption
-	default:
-		return nil
-	}
-	return e
-}
-
 // connectError explains why the first connection failed.
 func (a *access) connectError(err error) *ConnectError {
 	if bad := (*url.Error)(nil); strings.Contains(a.url, "@") && errors.As(err, &bad) { // the error quotes the password
@@ -169,23 +139,10 @@ func (a *access) connectError(err error) *ConnectError {
 	if isRefusal(err) {
 		return a.refused(err)
 	}
-	if e := certificateError(a.url, err); e != nil {
-		return e
+	if bad := (*tls.CertificateVerificationError)(nil); errors.As(err, &bad) {
+		return a.fault(BadCertificate, "certificate of the NATS server is not accepted", bad.Err)
 	}
 	return unreachable(a.url, err)
-}
-
-// notNATS returns an error for a list of URLs that contains one of another kind of server, to which
-// the client would connect as if it were a NATS server; nil: there is none.
-func notNATS(list string) *ConnectError {
-	for one := range strings.SplitSeq(list, ",") {
-		scheme, _, ok := strings.Cut(strings.TrimSpace(one), "://")
-		if ok && !slices.Contains([]string{"nats", "tls", "ws", "wss"}, strings.ToLower(scheme)) {
-			return &ConnectError{URL: Redact(list), Reason: "no URL of a NATS server",
-				Err: fmt.Errorf("it begins with %s://", scheme), Remedy: "write nats://HOST:PORT, or tls://HOST:PORT"}
-		}
-	}
-	return nil
 }
 
 // unreachable explains why no server was reached.

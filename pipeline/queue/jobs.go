@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -148,27 +147,12 @@ func (p *Puller) Offers() (offers <-chan Offer, stop func(), err error) {
 		sendOrDrop(ch, Offer{strings.TrimPrefix(m.Subject, offerSubject), m.Data})
 	})
 	if err == nil {
-		err = p.confirm(offerSubject + "*")
+		err = p.c.nc.Flush() // later offers arrive
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen to the leaders of sweeps: %w", err)
 	}
 	return ch, func() { _ = sub.Unsubscribe() }, nil // fails only if the connection is closed
-}
-
-// confirm returns an error if the server has refused a subscription. The server reports that in a
-// separate message.
-func (p *Puller) confirm(subject string) error {
-	if err := p.c.nc.Flush(); err != nil {
-		return err
-	}
-	err := p.c.nc.LastError()
-	if !errors.Is(err, nats.ErrPermissionViolation) || !strings.Contains(err.Error(), `Subscription to "`+subject+`"`) {
-		return nil
-	}
-	e := p.c.access.fault(WrongRole, "access refused by the NATS server", err)
-	e.Role = Worker
-	return e
 }
 
 // sendOrDrop sends a value to a channel unless it is full.
