@@ -49,8 +49,8 @@ func clusterInitCommand() *cobra.Command {
 configuration, certificate and key; ca.pem, which every client needs; coordinator.creds and
 submitter.creds; and all keys. shatter cluster worker NAME then issues credentials for each worker.
 
-The certificates are signed by an authority of the cluster's own and are good for ten years, unless
---tls-cert, --tls-key and --tls-ca give a certificate that is valid for all servers.`,
+The certificates are signed by an authority of the cluster's own and are good for ten years. To use
+others, replace cert.pem, key.pem and ca.pem in the servers' folders.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(o.Hosts) == 0 {
@@ -66,10 +66,6 @@ The certificates are signed by an authority of the cluster's own and are good fo
 	flags := c.Flags()
 	flags.StringArrayVar(&o.Hosts, "host", nil,
 		"`name` or address of a server as clients reach it (one, or at least three; repeatable; default localhost)")
-	flags.StringVar(&o.TLS.Cert, "tls-cert", "",
-		"`file` with the certificate of all servers, in PEM (default of the cluster's authority)")
-	flags.StringVar(&o.TLS.Key, "tls-key", "", "`file` with the key of --tls-cert")
-	flags.StringVar(&o.TLS.CA, "tls-ca", "", "`file` with the authority that signed --tls-cert")
 	addExpires(flags, &o.Expires)
 	return c
 }

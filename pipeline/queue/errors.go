@@ -33,12 +33,12 @@ type Fault int
 
 // The kinds of faults.
 const (
-	Unprepared       Fault = iota + 1 // no coordinator has prepared the server yet
-	NoCredentials                     // the server requires credentials
-	BadCredentials                    // the credentials file cannot be read
-	WrongRole                         // the credentials are for another role
-	Expired                           // the credentials have expired or were revoked
-	BadCertificate                    // the certificate of the server is not accepted
+	Unprepared     Fault = iota + 1 // no coordinator has prepared the server yet
+	NoCredentials                   // the server requires credentials
+	BadCredentials                  // the credentials file cannot be read
+	WrongRole                       // the credentials are for another role
+	Expired                         // the credentials have expired or were revoked
+	BadCertificate                  // the certificate of the server is not accepted
 )
 
 func (e *ConnectError) Error() string {

@@ -25,7 +25,7 @@ import (
 const (
 	keysFile = "keys/cluster.json" // never leaves the folder
 	lockFile = "keys/lock"         // held by the process that changes keysFile
-	caKey    = "keys/ca.key"       // never leaves the folder; exists only if Create made the authority
+	caKey    = "keys/ca.key"       // never leaves the folder
 	caFile   = "ca.pem"            // every client needs it
 	confFile = "nats.conf"
 	certFile = "cert.pem"
@@ -74,7 +74,6 @@ var roles = []queue.Role{queue.Coordinator, queue.Submitter, queue.Worker}
 // Options configures [Create].
 type Options struct {
 	Hosts   []string      // names or addresses of the servers: one, or at least three
-	TLS     queue.TLS     // certificate of all servers, with its authority; zero: Create makes them
 	Expires time.Duration // validity of credentials; 0: unlimited
 }
 
@@ -108,7 +107,7 @@ func Create(dir string, o Options) (c *Cluster, err error) {
 			return nil, err
 		}
 	}
-	if err := c.makeCertificates(o); err != nil {
+	if err := c.makeCertificates(); err != nil {
 		return nil, err
 	}
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -37,9 +37,6 @@ func TestRefusals(t *testing.T) {
 	one := Options{Hosts: []string{"localhost"}}
 	_, err := used.Issue("w1", FirstTeam, queue.Worker, 0)
 	must(t, err)
-	pem, key := filepath.Join(used.ServerDir("localhost"), certFile),
-		filepath.Join(used.ServerDir("localhost"), keyFile)
-	given := queue.TLS{Cert: pem, Key: key, CA: used.path(caFile)}
 	create := func(dir string, o Options) error { _, err := Create(dir, o); return err }
 	issue := func(name string) error { _, err := used.Issue(name, FirstTeam, queue.Worker, 0); return err }
 	for _, tt := range []struct {
@@ -52,9 +49,6 @@ func TestRefusals(t *testing.T) {
 		{"two servers", create(dir, Options{Hosts: []string{"a", "b"}}), "2 servers: one is needed, or at least three"},
 		{"twice", create(dir, Options{Hosts: []string{"a", "b", "a"}}), `"a" is given twice`},
 		{"port", create(dir, Options{Hosts: []string{"a/b"}}), "without a port"},
-		{"half", create(dir, Options{Hosts: one.Hosts, TLS: queue.TLS{Cert: pem}}), "go together"},
-		{"other host", create(dir, Options{Hosts: []string{"elsewhere"}, TLS: given}),
-			"is not good for server elsewhere"},
 		{"no cluster", func() error { _, err := Open(t.Context(), dir); return err }(), "is no folder of a cluster"},
 		{"name in use", issue("w1"), "has been issued to a worker"},
 		{"no name", issue("w.1"), `name "w.1"`},
@@ -70,7 +64,6 @@ func TestRefusals(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	must(t, create(filepath.Join(dir, "given"), Options{Hosts: one.Hosts, TLS: given}))
 }
 
 // Credentials can be revoked even if a server's folder was moved to its machine.

@@ -5,7 +5,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -14,18 +13,14 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
-	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
 // validity is the validity of certificates that Create makes. It is as long as the life of a
 // cluster, because credentials expire instead.
 const validity = 10 * 365 * 24 * time.Hour
 
-// makeCertificates makes the servers' certificates, or copies the given ones.
-func (c *Cluster) makeCertificates(o Options) error {
-	if o.TLS != (queue.TLS{}) {
-		return c.copyCertificates(o)
-	}
+// makeCertificates makes an authority and the servers' certificates.
+func (c *Cluster) makeCertificates() error {
 	ca, caPair, err := newCertificate("", nil, nil)
 	if err != nil {
 		return err
@@ -41,8 +36,11 @@ func (c *Cluster) makeCertificates(o Options) error {
 		if err != nil {
 			return err
 		}
-		if err := c.putServer(host, certPEM(cert.Raw), keyPEM(pair), certPEM(ca.Raw)); err != nil {
-			return err
+		files := map[string][]byte{certFile: certPEM(cert.Raw), keyFile: keyPEM(pair), caFile: certPEM(ca.Raw)}
+		for name, text := range files {
+			if err := disk.WriteSecret(filepath.Join(c.ServerDir(host), name), disk.Bytes(text)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -98,53 +96,4 @@ func keyPEM(pair *ecdsa.PrivateKey) []byte {
 
 func (c *Cluster) putPEM(name string, text []byte) error {
 	return disk.WriteSecret(c.path(name), disk.Bytes(text))
-}
-
-// putServer writes the certificate of a server into its folder.
-func (c *Cluster) putServer(host string, cert, key, ca []byte) error {
-	for name, text := range map[string][]byte{certFile: cert, keyFile: key, caFile: ca} {
-		if err := disk.WriteSecret(filepath.Join(c.ServerDir(host), name), disk.Bytes(text)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// copyCertificates copies the given files if they are valid for all servers.
-func (c *Cluster) copyCertificates(o Options) error {
-	if o.TLS.CA == "" || o.TLS.Cert == "" || o.TLS.Key == "" {
-		return inputError("the certificate of the servers, its key and its authority go together: give all three")
-	}
-	var texts [3][]byte
-	for i, path := range []string{o.TLS.Cert, o.TLS.Key, o.TLS.CA} {
-		text, err := queue.ReadPEM(path)
-		if err != nil {
-			return inputError("%v", err)
-		}
-		texts[i] = text
-	}
-	pair, err := tls.X509KeyPair(texts[0], texts[1])
-	if err != nil {
-		return inputError("certificate %q with key %q: %v", o.TLS.Cert, o.TLS.Key, err)
-	}
-	trusted := x509.NewCertPool()
-	if !trusted.AppendCertsFromPEM(texts[2]) {
-		return inputError("%q holds no certificate of an authority in PEM", o.TLS.CA)
-	}
-	between := x509.NewCertPool()
-	for _, raw := range pair.Certificate[1:] {
-		if cert, err := x509.ParseCertificate(raw); err == nil {
-			between.AddCert(cert)
-		}
-	}
-	for _, host := range c.Hosts {
-		_, err := pair.Leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: trusted, Intermediates: between})
-		if err != nil {
-			return inputError("certificate %q is not good for server %s: %v", o.TLS.Cert, host, err)
-		}
-		if err := c.putServer(host, texts[0], texts[1], texts[2]); err != nil {
-			return err
-		}
-	}
-	return c.putPEM(caFile, texts[2])
 }
