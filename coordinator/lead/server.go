@@ -48,7 +48,7 @@ func Serve(ctx context.Context, c Config) error {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Monitor == nil {
-		c.Monitor = &Monitor{}
+		c.Monitor = NewMonitor()
 	}
 	registry, err := c.Conn.Registry(ctx)
 	if err != nil && ctx.Err() == nil {

@@ -93,6 +93,9 @@ func newPool(c Config) *Pool {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	if c.Meter == nil {
+		c.Meter = meter.New()
+	}
 	if c.Note == nil {
 		c.Note = c.Log.Warn
 	}
@@ -244,7 +247,7 @@ func (p *Pool) publish(ctx context.Context, r *Request) error {
 	p.attempts[a.id] = a
 	r.state.attempts = append(r.state.attempts, a)
 	r.state.failures++
-	p.Meter.Count(func(c *meter.Counts) { c.Sent++ })
+	p.Meter.Sent.Inc()
 	p.Log.Debug("job published", "job", a.id, "cell", job.Cell.Key.Short(), "n", job.N, "trials", job.Count)
 	return nil
 }
