@@ -11,7 +11,7 @@ import (
 type Meter struct {
 	*prometheus.Registry
 
-	Trials, Back, Dropped              *prometheus.CounterVec // by status or cause
+	Trials, Back, Dropped              *prometheus.CounterVec // labels: status or cause
 	TrialSeconds, Refused, Sent, Bytes prometheus.Counter
 	Fsyncs                             prometheus.Histogram // durations in seconds
 }
