@@ -2,9 +2,7 @@ package coordinator
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/cache"
@@ -19,8 +17,12 @@ const MaxCacheBytes = 2 << 30
 // cacheWorker is the worker name in the ledger for outcomes that come from the cache.
 const cacheWorker = "cache"
 
-func cacheKey(c *trial.Cell, seed trial.SweepSeed) cache.Key {
-	return cache.Key{Cell: c.Key, Seed: seed.Label(), Noise: c.NoiseKey}
+// key returns the key of a cell's outcomes by the present code.
+func (u cacheUse) key(c *trial.Cell, profile string) cache.Key {
+	return cache.Key{
+		Cell: c.Key, Seed: u.code.Folder.Plan.Seed.Label(), Noise: c.NoiseKey, Digest: u.code.Today[c.Code()],
+		Profile: profile,
+	}
 }
 
 // cacheUse exchanges outcomes between a run and the cache. It reports faults of the cache as notes.
@@ -42,18 +44,15 @@ func (u cacheUse) load(ctx context.Context, profile string) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		key := cacheKey(c.Cell, u.code.Folder.Plan.Seed)
-		batches, damaged, err := u.cache.Read(key)
+		key := u.key(c.Cell, profile)
+		batches, err := u.cache.Read(key)
 		if err != nil {
 			u.journal.noteCache(err.Error())
-			break // the next entry would not be readable either
-		}
-		for _, d := range damaged {
-			u.journal.noteCache(fmt.Sprintf("a damaged part was skipped: %s", d))
+			break // the next entry may not be readable either
 		}
 		before := u.tally.served
 		for _, b := range batches {
-			if b.Digest == u.code.Today[c.Code()] && b.Profile == profile && slices.Equal(b.Metrics, c.Metrics) {
+			if slices.Equal(b.Metrics, c.Metrics) {
 				if err := u.serve(c, b); err != nil {
 					return err
 				}
@@ -118,22 +117,20 @@ func (u cacheUse) store() {
 	if u.cache == nil {
 		return
 	}
-	ctx := context.Background()
+	profile := u.code.Folder.Profile()
 	for _, c := range u.grid.cells {
 		if !c.fresh || u.doubtful(c) {
 			continue
 		}
-		_, err := u.cache.Add(ctx, cacheKey(c.Cell, u.code.Folder.Plan.Seed), func(add func(*ledger.Batch) error) error {
+		_, err := u.cache.Add(u.key(c.Cell, profile), func(add func(*ledger.Batch) error) error {
 			return u.ledger.Each(c.Key, add)
 		})
 		if err != nil {
 			u.journal.noteCache(err.Error())
-			if path := (*fs.PathError)(nil); errors.As(err, &path) || errors.Is(err, cache.ErrBusy) {
-				return // a full disk stays full
-			}
+			return // a full disk stays full
 		}
 	}
-	if err := u.cache.Trim(ctx, MaxCacheBytes); err != nil {
+	if err := u.cache.Trim(MaxCacheBytes); err != nil {
 		u.journal.noteCache(err.Error())
 	}
 }

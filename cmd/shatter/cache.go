@@ -47,7 +47,7 @@ recently used cells.`,
 				return wrong("the cache is off; name its folder with --cache")
 			}
 			if empty {
-				if err := trials.Trim(c.Context(), 0); err != nil {
+				if err := trials.Trim(0); err != nil {
 					return err
 				}
 			}

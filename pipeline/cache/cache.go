@@ -1,15 +1,15 @@
 // Package cache keeps outcomes of trials across the sweeps of one machine.
 //
-// It returns only outcomes that were added, bit for bit, each for its cell and seed. It needs a
-// folder that the processes of this machine share. The cache is optional: damage is skipped and
-// reported, and losing the whole cache costs only time.
+// It returns only outcomes that were added, bit for bit, each for its cell, seed and code. It needs
+// a folder that the processes of this machine share. The cache is optional: losing an entry, or the
+// whole cache, costs only time.
 //
 // Start with Cache.Add and Cache.Read.
 package cache
 
 import (
 	"cmp"
-	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -25,16 +25,18 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
 )
 
-// Cache is a folder with one file per cell and seed. A file consists of frames like those of a
-// ledger. The cache contains only ok outcomes, of any plugin file and float profile. It is safe
-// for concurrent use, by several processes too.
+// Cache is a folder with one file per entry. A file consists of frames like those of a ledger, and
+// is replaced as a whole. Concurrent use is safe, by several processes too: if two add to an entry
+// at the same time, the outcomes of one are lost.
 type Cache struct{ Dir string }
 
-// Key identifies the entry of a cell under a seed.
+// Key identifies the entry of a cell under a seed, for the outcomes of one code.
 type Key struct {
-	Cell  [32]byte
-	Seed  string   // a number, or the label that trial.SweepSeed gives a secret seed
-	Noise [32]byte // key of the cell's own randomness, which follows from both; frames of other keys are rejected
+	Cell    [32]byte
+	Seed    string   // a number, or the label that trial.SweepSeed gives a secret seed
+	Noise   [32]byte // key of the cell's own randomness, which follows from both
+	Digest  string   // identity of the plugin or built-in algorithm
+	Profile string   // float profile
 }
 
 // extension of the files of a cache.
@@ -44,36 +46,52 @@ const extension = ".trials"
 // cell.
 const maxEntry = 1 << 30
 
-// lockTimeout is the time for which a writer waits for others.
-const lockTimeout = 10 * time.Second
-
-// ErrBusy means that another process was writing into the cache for too long.
-var ErrBusy = errors.New("another process writes into it")
-
 func (c *Cache) path(k Key) string {
-	cell := hex.EncodeToString(k.Cell[:])
-	return filepath.Join(c.Dir, cell[:2], cell+"-"+k.Seed+extension)
+	cell, code := hex.EncodeToString(k.Cell[:]), sha256.Sum256([]byte(k.Digest+" "+k.Profile))
+	return filepath.Join(c.Dir, cell[:2], fmt.Sprintf("%s-%s-%x%s", cell, k.Seed, code[:8], extension))
 }
 
-// Read returns the batches of an entry, and its damage. The batches contain ok outcomes only; a
-// trial may be in two of them, if two plugin files produced it. A missing entry has no batches.
-func (c *Cache) Read(k Key) (batches []*ledger.Batch, damaged []ledger.Damage, err error) {
-	lock, locked := c.openLock()
-	if locked == nil {
-		defer lock.Close()
-		locked = disk.TryLock(lock, disk.Shared)
+// Read returns the batches of an entry, which contain ok outcomes only. A missing entry has none, and
+// neither has one of another version. Read removes a damaged entry and returns an error.
+func (c *Cache) Read(k Key) (batches []*ledger.Batch, err error) {
+	path := c.path(k)
+	content, err := disk.ReadFile(path, maxEntry)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	e, err := c.load(c.path(k), k)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read cache: %w", err)
+		return nil, fmt.Errorf("read cache: %w", err)
 	}
-	if locked != nil && len(e.damaged) > 0 && end(e.damaged[len(e.damaged)-1]) == e.size {
-		e.damaged = e.damaged[:len(e.damaged)-1] // another process may be writing it now
+	for f := range ledger.Frames(content) {
+		b, err := k.decode(f)
+		if version := (*schemas.VersionError)(nil); errors.As(err, &version) {
+			return nil, nil
+		}
+		if err != nil {
+			err = fmt.Errorf("read cache: %q is damaged at %d (%w); it is removed", path, f.Offset, err)
+			return nil, errors.Join(err, os.Remove(path))
+		}
+		batches = append(batches, b)
 	}
-	return e.batches, e.damaged, nil
+	return batches, nil
 }
 
-func end(d ledger.Damage) int64 { return d.Offset + d.Bytes }
+// decode returns the batch in a frame of the entry.
+func (k Key) decode(f ledger.Frame) (*ledger.Batch, error) {
+	if f.Damage != "" {
+		return nil, errors.New(f.Damage)
+	}
+	b, err := ledger.Decode(f.Message)
+	switch {
+	case err != nil:
+		return nil, err
+	case b.Cell != k.Cell || b.Sweep != hex.EncodeToString(k.Noise[:]) || b.Digest != k.Digest || b.Profile != k.Profile:
+		return nil, errors.New("it is of another cell, seed or code")
+	case slices.ContainsFunc(b.Status, func(s uint8) bool { return s != ledger.OK }):
+		return nil, errors.New("it holds outcomes that are not ok")
+	}
+	return b, nil
+}
 
 // Used sets the time of an entry's last use to now.
 func (c *Cache) Used(k Key) {
@@ -81,196 +99,83 @@ func (c *Cache) Used(k Key) {
 	_ = os.Chtimes(c.path(k), now, now) // only Trim reads the time
 }
 
-// entry is the content of one file.
-type entry struct {
-	size    int64
-	sound   [][]byte // sound frames
-	batches []*ledger.Batch
-	damaged []ledger.Damage
-	other   int // number of frames of another version
-}
-
-// load reads the file of an entry. Frames of other cells and seeds count as damaged.
-func (c *Cache) load(path string, k Key) (*entry, error) {
-	b, err := disk.ReadFile(path, maxEntry)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &entry{}, nil
-	}
+// Add adds the ok outcomes of the entry's code that it does not have, and returns their number. The
+// batches are of the entry's cell. If the entry has a different outcome, one of the two is wrong:
+// Add removes the entry and returns an error.
+func (c *Cache) Add(k Key, batches func(func(*ledger.Batch) error) error) (added int64, err error) {
+	old, err := c.Read(k)
 	if err != nil {
-		return nil, err
-	}
-	e := &entry{size: int64(len(b))}
-	for f := range ledger.Frames(b) {
-		var batch *ledger.Batch
-		if f.Damage == "" {
-			var version *schemas.VersionError
-			if batch, err = ledger.Decode(f.Message); errors.As(err, &version) {
-				e.other++
-				continue
-			} else if err != nil {
-				f.Damage = err.Error()
-			} else {
-				f.Damage = k.mismatch(batch)
-			}
-		}
-		if f.Damage != "" {
-			damage := ledger.Damage{File: path, Offset: int64(f.Offset), Bytes: int64(f.End - f.Offset), Reason: f.Damage}
-			e.damaged = append(e.damaged, damage)
-			continue
-		}
-		e.sound = append(e.sound, b[f.Offset:f.End])
-		e.batches = append(e.batches, batch)
-	}
-	return e, nil
-}
-
-// mismatch returns the reason why a batch cannot belong to the entry, or "" if it can.
-func (k Key) mismatch(b *ledger.Batch) string {
-	switch {
-	case b.Cell != k.Cell || b.Sweep != hex.EncodeToString(k.Noise[:]):
-		return "it is of another cell or seed"
-	case slices.ContainsFunc(b.Status, func(s uint8) bool { return s != ledger.OK }):
-		return "it holds outcomes that are not ok"
-	}
-	return ""
-}
-
-// Add adds the ok outcomes of the batches, all of one cell, that the entry does not have, and
-// returns their number. If the entry has a different outcome of the same plugin file and float
-// profile, one of the two is wrong: Add removes the entry and returns an error. It returns
-// ErrBusy if another process prevents it from writing.
-func (c *Cache) Add(
-	ctx context.Context, k Key, batches func(func(*ledger.Batch) error) error,
-) (added int64, err error) {
-	if err := os.MkdirAll(filepath.Dir(c.path(k)), 0o700); err != nil {
-		return 0, fmt.Errorf("add to cache: %w", err)
-	}
-	unlock, err := c.lock(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("add to cache %q: %w", c.Dir, err)
-	}
-	defer unlock()
-	path := c.path(k)
-	e, err := c.load(path, k)
-	if err != nil {
-		return 0, fmt.Errorf("add to cache: %w", err)
-	}
-	a := &adding{noise: hex.EncodeToString(k.Noise[:]), known: map[origin]*ledger.Set{}}
-	for _, b := range e.batches {
-		a.register(b)
-	}
-	if err := batches(a.add); err != nil {
 		return 0, err
 	}
-	if a.conflict != "" {
-		return 0, errors.Join(fmt.Errorf("add to cache: %s; the entry is removed", a.conflict), os.Remove(path))
+	var known ledger.Set
+	var content []byte
+	add := func(b *ledger.Batch) error {
+		v := known.Add(b)
+		if len(v.Conflicts) > 0 {
+			x := v.Conflicts[0]
+			err := fmt.Errorf("trial %x/%d/%d has two different outcomes of one plugin file (SHA-256 %.12s); the entry is "+
+				"removed", b.Cell[:5], x.N, x.Repetition, b.Digest)
+			return errors.Join(err, os.Remove(c.path(k)))
+		}
+		if len(v.New) == 0 {
+			return nil
+		}
+		added += int64(len(v.New))
+		one := b.Select(v.New)
+		one.Seconds *= float64(len(v.New)) / float64(len(b.Repetition))
+		msg, err := one.Encode()
+		content = ledger.AppendFrame(content, msg)
+		return err
 	}
-	if a.added == 0 && len(e.damaged) == 0 {
-		return 0, nil
+	for _, b := range old {
+		if err := add(b); err != nil {
+			return 0, fmt.Errorf("add to cache: %w", err)
+		}
 	}
-	if len(e.damaged)+e.other > 0 {
-		err = disk.WriteSecret(path, disk.Bytes(slices.Concat(append(e.sound, a.frames...)...)))
-	} else {
-		err = appendTo(path, e.size, a.frames)
+	had := added
+	err = batches(func(b *ledger.Batch) error {
+		if b = k.adopt(b); b == nil {
+			return nil
+		}
+		return add(b)
+	})
+	if err == nil && added > had {
+		err = write(c.path(k), content)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("add to cache: %w", err)
 	}
-	return a.added, nil
+	return added - had, nil
 }
 
-// origin identifies outcomes that must be equal for the same trial.
-type origin struct{ digest, profile string }
-
-// adding collects the rows that an entry does not have, as frames of messages with the noise key.
-type adding struct {
-	noise    string
-	known    map[origin]*ledger.Set
-	frames   [][]byte
-	added    int64
-	conflict string
-}
-
-// register adds the rows of a batch to the known ones, and returns the new rows.
-func (a *adding) register(b *ledger.Batch) (rows []int) {
-	from := origin{b.Digest, b.Profile}
-	known := a.known[from]
-	if known == nil {
-		known = &ledger.Set{}
-		a.known[from] = known
-	}
-	v := known.Add(b)
-	if len(v.Conflicts) > 0 && a.conflict == "" {
-		first := v.Conflicts[0]
-		a.conflict = fmt.Sprintf("trial %x/%d/%d has two different outcomes of one plugin file (SHA-256 %.12s)",
-			b.Cell[:5], first.N, first.Repetition, b.Digest)
-	}
-	return v.New
-}
-
-// add collects the ok rows of a batch that are new.
-func (a *adding) add(b *ledger.Batch) error {
+// adopt returns the ok rows of a batch as a batch of the entry; nil if there are none.
+func (k Key) adopt(b *ledger.Batch) *ledger.Batch {
 	var ok []int
 	for i, status := range b.Status {
 		if status == ledger.OK {
 			ok = append(ok, i)
 		}
 	}
-	if len(ok) == 0 {
+	if len(ok) == 0 || b.Digest != k.Digest || b.Profile != k.Profile {
 		return nil
 	}
-	seconds := b.Seconds / float64(len(b.Status)) // per row
-	b = b.Select(ok)
-	rows := a.register(b)
-	if len(rows) == 0 {
-		return nil
-	}
-	b = b.Select(rows)
-	b.Sweep, b.Worker, b.Notes, b.Kind, b.Reason = a.noise, "cache", nil, nil, nil
-	b.Seconds, b.PluginSeconds = seconds*float64(len(rows)), 0
-	msg, err := b.Encode()
-	if err != nil {
-		return err
-	}
-	a.frames = append(a.frames, ledger.AppendFrame(nil, msg))
-	a.added += int64(len(rows))
-	return nil
+	adopted := b.Select(ok)
+	adopted.Sweep, adopted.Worker, adopted.Notes = hex.EncodeToString(k.Noise[:]), "cache", nil
+	adopted.Kind, adopted.Reason = nil, nil
+	adopted.Seconds, adopted.PluginSeconds = b.Seconds*float64(len(ok))/float64(len(b.Status)), 0
+	return adopted
 }
 
-// appendTo appends to a file of a known size. After an error the file is unchanged, as far as the
-// disk allows.
-func appendTo(path string, size int64, frames [][]byte) error {
-	f, err := disk.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
+// write replaces a file. It does not wait for the disk: a damaged entry is recognized.
+func write(path string, content []byte) error {
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = os.WriteFile(path+".new", content, 0o600)
 	}
-	at := size
-	for _, b := range frames {
-		if _, err = f.WriteAt(b, at); err != nil {
-			return errors.Join(err, f.Truncate(size), f.Close())
-		}
-		at += int64(len(b))
+	if err == nil {
+		err = os.Rename(path+".new", path)
 	}
-	return f.Close()
-}
-
-// lock takes the cache's lock for writing. It returns ErrBusy after lockTimeout.
-func (c *Cache) lock(ctx context.Context) (unlock func(), err error) {
-	f, err := c.openLock()
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, lockTimeout, ErrBusy)
-	defer cancel()
-	if err := disk.Lock(ctx, f, disk.Exclusive); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return func() { f.Close() }, nil
-}
-
-func (c *Cache) openLock() (*os.File, error) {
-	f, err := disk.OpenFile(filepath.Join(c.Dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
-	return f.File, err
+	return err
 }
 
 // An Entry describes one file of a cache.
@@ -299,22 +204,14 @@ func (c *Cache) List() ([]Entry, error) {
 }
 
 // Trim removes the least recently used entries until the cache has at most the given number of bytes.
-func (c *Cache) Trim(ctx context.Context, bytes int64) error {
-	if _, err := os.Stat(c.Dir); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	unlock, err := c.lock(ctx)
-	if err != nil {
-		return fmt.Errorf("trim cache %q: %w", c.Dir, err)
-	}
-	defer unlock()
+func (c *Cache) Trim(bytes int64) error {
 	all, err := c.List()
 	if err != nil {
 		return err
 	}
 	for _, e := range all {
 		if bytes -= e.Bytes; bytes < 0 {
-			if err := os.Remove(e.Path); err != nil {
+			if err := os.Remove(e.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("trim cache: %w", err)
 			}
 		}
