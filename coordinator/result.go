@@ -42,6 +42,8 @@ type Summary struct {
 	RefutedBounds    []string // bounds that the table refutes, by row
 	RefutedStandings []string // distinct standings of these bounds: trial.Proved, trial.Declared
 
+	RefutedGuarantees []string // privacy guarantees that the table refutes, by row
+
 	Seconds, PluginSeconds float64 // time that slots spent on trials, and the part of it inside plugins
 }
 
@@ -99,6 +101,7 @@ func (r *run) writeResult(s *Summary) error {
 		s.Counted += row.Trials
 	}
 	s.RefutedBounds, s.RefutedStandings = res.Refuted()
+	s.RefutedGuarantees = res.RefutedGuarantees()
 	s.Against = res.WrongDirections()
 	if err := r.Folder.Ledger.Sync(); err != nil { // the result is worthless without its ledger
 		return err

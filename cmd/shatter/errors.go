@@ -31,7 +31,7 @@ const (
 	exitIntegrity   = 3 // two different outcomes of one trial, or a result that its ledger or its trials do not give
 	exitConnection  = 4
 	exitChanged     = 5 // the file or the code changed since the sweep began
-	exitRefuted     = 6 // the result refutes a bound, proved or declared
+	exitRefuted     = 6 // the result refutes a bound or a privacy guarantee, proved or declared
 	exitInterrupted = 130
 	exitPipe        = 141 // the reader of stdout has left: as if by SIGPIPE
 )

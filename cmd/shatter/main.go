@@ -116,7 +116,7 @@ Data goes to stdout, everything else to stderr. Exit codes:
   3    two different outcomes of one trial, or a result that does not verify
   4    no connection to the server
   5    a change of the sweep file or the code since the sweep began
-  6    a result that refutes a proved or declared bound
+  6    a result that refutes a proved or declared bound or privacy guarantee
   130  interrupted
   141  the reader of stdout closed it`,
 		SilenceUsage:  true,

@@ -205,6 +205,9 @@ func (d *display) findings(s *coordinator.Summary) {
 		d.say("shatter: what was measured refutes %s: the bound, one of its premises, or the algorithm is wrong%s",
 			trial.RefutedBounds(s.RefutedStandings), failed)
 	}
+	for _, line := range s.RefutedGuarantees {
+		d.say("shatter: contradicted privacy: %s", printable(line))
+	}
 	for _, line := range s.Against {
 		d.say("shatter: %s", printable(line))
 	}
@@ -231,7 +234,7 @@ func (d *display) done(s *coordinator.Summary, err error) error {
 		tenths(time.Since(d.began).Seconds()), how, int(status),
 		s.Cells, s.Decided, s.Unfinished, s.Trials, s.Counted, failed,
 		append([]schemas.Warnings{}, s.Warnings...), append([]string{}, s.Alarms...),
-		append([]string{}, s.RefutedBounds...),
+		slices.Concat([]string{}, s.RefutedBounds, s.RefutedGuarantees),
 		d.dir, s.Digest, s.Partial, append([]coordinator.Undecided{}, s.Left...),
 		s.Rechecked, s.RechecksLeft, append([]string{}, s.RecheckNotes...), s.Seconds, s.PluginSeconds,
 	})
@@ -243,7 +246,7 @@ func resultStatus(s *coordinator.Summary) error {
 	switch {
 	case len(s.Alarms) > 0:
 		return statusError(exitIntegrity)
-	case len(s.RefutedBounds) > 0:
+	case len(s.RefutedBounds) > 0, len(s.RefutedGuarantees) > 0:
 		return statusError(exitRefuted)
 	case s.Unfinished > 0, s.FailedTrials > 0, s.RechecksLeft > 0:
 		return statusError(exitUnfinished)
@@ -384,7 +387,7 @@ type doneEvent struct {
 	Failed       map[string]int64        `json:"failed"`  // by kind
 	Warnings     []schemas.Warnings      `json:"warnings"`
 	Alarms       []string                `json:"alarms"`
-	Refuted      []string                `json:"refuted"` // bounds that the table refutes
+	Refuted      []string                `json:"refuted"` // bounds and guarantees that the table refutes
 	Dir          string                  `json:"dir"`
 	Digest       string                  `json:"digest"`
 	Partial      string                  `json:"partial"`

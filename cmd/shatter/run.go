@@ -66,7 +66,8 @@ its outcomes of the sweep are dropped and run again.
 
 If the table refutes, at its own confidence, a bound that is proved or that a plugin declares, then
 stderr, the table, the report and JSON name the bound, and the exit code is 6. A failed trial is not
-a success.
+a success. The exit code is also 6 if the table refutes a privacy guarantee: some trials of a row
+that claims privacy failed, or fewer examples sufficed than its epsilon allows.
 
 With --extend, brackets may move, because more cells share the confidence of the table, or because
 more trials are read.
@@ -309,7 +310,7 @@ func (f *runFlags) report(c *cobra.Command, ran *session, s *coordinator.Summary
 	}
 	d.findings(s)
 	switch {
-	case len(s.Alarms) > 0, len(s.RefutedBounds) > 0:
+	case len(s.Alarms) > 0, len(s.RefutedBounds) > 0, len(s.RefutedGuarantees) > 0:
 	case s.Unfinished > 0:
 		why := "--columns cell,algorithm,status,reason"
 		if shown.online { // whose table has no such columns

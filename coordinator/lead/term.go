@@ -190,6 +190,7 @@ func (t *term) finish(l *queue.LeaderLease, end End) error {
 	if s := end.Summary; s != nil { // its result has all of them
 		s.Alarms = s.Alarms[:min(len(s.Alarms), maxListed)]
 		s.RefutedBounds = s.RefutedBounds[:min(len(s.RefutedBounds), maxListed)]
+		s.RefutedGuarantees = s.RefutedGuarantees[:min(len(s.RefutedGuarantees), maxListed)]
 		s.Against = s.Against[:min(len(s.Against), maxListed)]
 		s.Workers = s.Workers[:min(len(s.Workers), maxListed)]
 	}

@@ -36,6 +36,14 @@ const (
 // class may do better: if two targets differ by up to 2 alpha, some function is within alpha of
 // both.
 func NewPrior(s Spec, distribution Drawn, ok Allowed) (Prior, bool) {
+	if p, found := ExactPrior(s, distribution, ok); found {
+		return p, true
+	}
+	return estimatePrior(s, distribution, ok)
+}
+
+// ExactPrior is NewPrior without estimates: it returns false for classes that need one.
+func ExactPrior(s Spec, distribution Drawn, ok Allowed) (Prior, bool) {
 	d, known := Lookup(s.Name)
 	if !known || d.Random == nil {
 		return Prior{}, false
@@ -52,7 +60,7 @@ func NewPrior(s Spec, distribution Drawn, ok Allowed) (Prior, bool) {
 	c, finite := made.(Finite)
 	points := Cardinality(s)
 	if !finite || c.Size().Cmp(big.NewInt(maxCompared)) > 0 || points*float64(c.Size().Int64()) > maxComparedCells {
-		return estimatePrior(s, distribution, ok)
+		return Prior{}, false
 	}
 	x, err := allPoints(c.Dim(), Side(s), uint64(points))
 	if err != nil {

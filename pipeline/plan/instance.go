@@ -115,6 +115,7 @@ func (p *openedProblem) prior(g prior.Goal) *trial.Prior {
 	}
 	if share, known := prior.Success(&p.resolved, p.public.GetMatrix(), g); known {
 		found = &trial.Prior{Success: share, Drawn: prior.Drawn(&p.resolved)}
+		found.Limit, _ = prior.Limit(&p.resolved, p.public.GetMatrix(), g)
 	}
 	if p.priors == nil {
 		p.priors = map[prior.Goal]*trial.Prior{}

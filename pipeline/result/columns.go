@@ -94,6 +94,10 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 	label("contradicts", "bounds that the row refutes, at the table's confidence: n_low examples are "+
 		"insufficient, but by the bound at most as many suffice",
 		func(r *TableRow) string { return r.Theory.Contradicts }),
+	float("epsilon_implied", impliedDoc, func(r *TableRow) float64 { return nonzero(r.Privacy.Implied) }),
+	label("epsilon_implied_reason", "why epsilon_implied is null although the algorithm states a guarantee",
+		func(r *TableRow) string { return r.Privacy.Unknown }),
+	label("privacy_contradicts", privacyContradictsDoc, func(r *TableRow) string { return r.Privacy.Contradicts }),
 	count("trials", "number of trials that the search consumed", func(r *TableRow) int64 { return r.Trials }),
 	flag("fixed", "the sample sizes and their numbers of trials were given, not chosen by a search that "+
 		"examines outcomes", func(r *TableRow) bool { return r.Fixed }),
@@ -282,6 +286,15 @@ func populationColumns[R any](cell func(*R) *trial.Cell) []schemas.ColumnOf[R] {
 
 const standingDoc = "proved: by a built-in algorithm, whose source contains the proof; declared: proved " +
 	"according to a third party's plugin"
+
+const impliedDoc = "least epsilon of any algorithm for which n_high examples suffice, by group privacy: with p the " +
+	"largest success probability of any function chosen without data, an (epsilon, delta)-private algorithm succeeds " +
+	"on n examples with probability at most e^(n epsilon) p + delta (e^(n epsilon) - 1)/(e^epsilon - 1). p is " +
+	"prior_success of the doubled goal 2 (reference + alpha). At the table's confidence, if success does not fall as n " +
+	"grows, like n_high"
+
+const privacyContradictsDoc = "why the proved or declared guarantee is wrong: epsilon_implied is above its " +
+	"epsilon, or some trials failed, which is an output that depends on the sample"
 
 const priorDoc = "success probability of a learner without data: the largest probability with which one " +
 	"hypothesis of the class, or a constant, chosen in advance, has an error of at most reference + alpha, measured " +

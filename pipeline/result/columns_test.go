@@ -35,7 +35,7 @@ func TestColumnsReadTheirTypes(t *testing.T) {
 	c.Guarantee = &pluginv1.Guarantee{Source: "t", Rho: 0.1, Mu: 0.2}
 	checkColumns(t, tableColumns, TableRow{
 		Cell: c, NLow: 1, NHigh: 2, NStar: 2, NModel: 1.5, NModelLow: 1, NModelHigh: 2, Status: "s", Reason: "r",
-		Theory: theory, PaperN: 5, PaperSource: "p", Trials: 9, Failed: 1, MeanError: 0.1,
+		Privacy: PrivacyCheck{1, "u", "c"}, Theory: theory, PaperN: 5, PaperSource: "p", Trials: 9, Failed: 1, MeanError: 0.1,
 	}, TableRow{Cell: &trial.Cell{Problem: &schemas.Problem{}, Evaluation: &problem.Evaluation{}}})
 	checkColumns(t, gameColumns, GameRow{
 		Cell: c, Rounds: 1, Trials: 2, Failed: 1, RegretMean: 1, RegretDeviation: 1, RegretLow: 1, RegretHigh: 2,

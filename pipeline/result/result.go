@@ -36,6 +36,7 @@ type TableRow struct {
 	Failed      int64
 	// QueriesSuccess is the success rate of baseline/queries against the same adversary; NaN: none.
 	QueriesSuccess float64
+	Privacy        PrivacyCheck
 	Found          Found   // for a rung: the result of the search over its ladder
 	MeanError      float64 // mean error of the ok trials at n_high, or at the largest n if there is no n_high; NaN: none
 }
@@ -62,6 +63,8 @@ type CurveRow struct {
 	N                       int64
 	Trials                  int64 // number of consumed trials
 	OK, Failed, Lost        int64
+	Telling                 int64  // failed trials if their failure depends on the sample or the seed
+	TellingKind             string // kind of the first of them
 	Successes               int64
 	Rate, RateLow, RateHigh float64      // NaN: none
 	ErrorMean, ErrorP90     float64      // over the ok trials; NaN: none

@@ -219,6 +219,7 @@ func (r *Result) addCell(place int) error {
 			found.MeanError = p.ErrorMean
 		}
 	}
+	setPrivacy(found, curve)
 	r.Curve = append(r.Curve, curve...)
 	if !c.Kind().Rounds() {
 		return nil

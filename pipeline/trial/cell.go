@@ -67,6 +67,7 @@ type Cell struct {
 type Prior struct {
 	Success float64 // probability of success
 	Drawn   bool    // the target is drawn for each trial; false: the cell is a calibration
+	Limit   float64 `json:",omitzero"` // upper bound on the success of any function; 0: unknown
 }
 
 // A Population describes the data of a cell. It does not enter the key.

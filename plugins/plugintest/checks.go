@@ -60,6 +60,7 @@ var allChecks = []struct {
 	{"small-and-large", false, quiet(checks.checkSizes)},
 	{"parameters", false, quiet(checks.checkParameters)},
 	{"guarantee", false, quiet(checks.checkGuarantee)},
+	{"data-independent-failures", false, quiet(checks.checkFailures)},
 	{"bounds", false, quiet(checks.checkBounds)},
 	{"asked-together", false, quiet(checks.checkAsk)},
 	{"cancellation", true, quiet(checks.checkCancellation)},

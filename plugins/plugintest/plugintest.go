@@ -10,9 +10,9 @@
 // the same answers in repeated calls, and for points in several calls. Predict can be called
 // between the queries of a predictor, and returns the answers that they then get. Small and large
 // inputs work; wrong parameters are rejected. The guarantee of a private algorithm satisfies every
-// budget that it accepts. Bounds state their premises. Borrowed memory is neither retained nor
-// written to. No goroutine outlives a session. If the plugin was built with -race, it has no
-// reported data race.
+// budget that it accepts, and the algorithm neither fails nor warns on some samples only. Bounds
+// state their premises. Borrowed memory is neither retained nor written to. No goroutine outlives a
+// session. If the plugin was built with -race, it has no reported data race.
 //
 // The tests use a real process that is started and supervised as in a sweep: Run starts the test
 // binary again as the plugin. They need problems that the algorithm accepts. Without settings the
@@ -90,7 +90,7 @@ type Options struct {
 }
 
 // Version is the version of the suite. It increases when a check is added or becomes stricter.
-const Version = 4
+const Version = 5
 
 // Checks lists the names of the checks. They do not change between versions.
 func Checks() []string {

@@ -3,6 +3,7 @@ package plugintest
 import (
 	"context"
 	"debug/buildinfo"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -367,6 +368,34 @@ var faults = []fault{
 	{"guarantee", "states a delta if the budget has none", stating(func(s *algo.Setting[params]) algo.Guarantee {
 		return algo.Guarantee{Epsilon: s.Epsilon, Delta: max(s.Delta, 1e-12), Source: "Theorem 1"}
 	})},
+	{"data-independent-failures", "is private, and needs both labels", func() algo.Plugin {
+		a := stating(func(s *algo.Setting[params]) algo.Guarantee {
+			return algo.Guarantee{Pure: true, Epsilon: s.Epsilon, Source: "Theorem 1"}
+		}).(algo.Algorithm[params])
+		learn := a.Learn
+		a.Learn = func(ctx context.Context, t *algo.Trial[params], s *algo.Data) (algo.Model, error) {
+			for i := range s.Len() {
+				if s.Y(i) != s.Y(0) {
+					return learn(ctx, t, s)
+				}
+			}
+			return nil, errors.New("the labels are all equal")
+		}
+		return a
+	}()},
+	{"data-independent-failures", "is private, and warns of points at the border", func() algo.Plugin {
+		a := stating(func(s *algo.Setting[params]) algo.Guarantee {
+			return algo.Guarantee{Pure: true, Epsilon: s.Epsilon, Source: "Theorem 1"}
+		}).(algo.Algorithm[params])
+		learn := a.Learn
+		a.Learn = func(ctx context.Context, t *algo.Trial[params], s *algo.Data) (algo.Model, error) {
+			if s.X(0)[0] == 0 {
+				algo.Warn("a point is at the border")
+			}
+			return learn(ctx, t, s)
+		}
+		return a
+	}()},
 	{"asked-together", "states a bound that depends on the number of calls", func() algo.Plugin {
 		a := majority()
 		a.Bound = func(*algo.Setting[params]) ([]algo.Bound, error) {

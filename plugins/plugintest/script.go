@@ -30,6 +30,8 @@ type script struct {
 	chunk  int  // queries per step; 0: one
 	states bool // whether to call Predict before each step of queries, with the first query among other points
 	common int  // number of queries or rounds that are the usual ones, followed by others; 0: all
+
+	change func(key uint64, x, y []float64) // changes the drawn sample of a trial; nil: none
 }
 
 // usual is the script whose transcript others are compared with.
@@ -52,8 +54,10 @@ type transcript struct {
 	answers [][]float64 // answers to the points, by trial
 	metrics map[string][]float64
 	faults  []host.Fault
-	differs error // an answer that differs from the declared hypothesis of its trial; nil: none
-	changed error // an answer that changed in a repeated request; nil: none
+
+	warnings int64
+	differs  error // an answer that differs from the declared hypothesis of its trial; nil: none
+	changed  error // an answer that changed in a repeated request; nil: none
 }
 
 // newTranscript returns a transcript without answers.
@@ -90,6 +94,9 @@ func (s *suite) play(p *host.Process, sc script) (*transcript, error) {
 	session, faults, err := p.Open(s.ctx, r, func(x, y []float64) {
 		for j, key := range sc.trials {
 			draw(s.problem, key, x[j*n*dim:(j+1)*n*dim], y[j*n:(j+1)*n])
+			if sc.change != nil {
+				sc.change(key, x[j*n*dim:(j+1)*n*dim], y[j*n:(j+1)*n])
+			}
 		}
 	})
 	if err != nil {
@@ -117,6 +124,7 @@ func (s *suite) play(p *host.Process, sc script) (*transcript, error) {
 	}
 	t.metrics, faults, err = session.Close(s.ctx, truths)
 	t.faults = append(t.faults, faults...)
+	t.warnings, _ = session.Warnings()
 	if count, first := session.Warnings(); count > 0 {
 		if s.warnings == 0 {
 			s.warning = first

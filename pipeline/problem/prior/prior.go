@@ -45,7 +45,28 @@ func Success(p *schemas.Problem, matrix string, g Goal) (share float64, known bo
 	case !l.Uniform:
 		return 0, false
 	}
-	targets := concept.Drawn{Uniform: p.Target == concept.UniformTarget, Literals: p.Literals}
-	best, known := concept.NewPrior(distribution.Spec(p, matrix), targets, g.allows)
+	best, known := concept.NewPrior(distribution.Spec(p, matrix), drawn(p), g.allows)
 	return best.Success, known
+}
+
+// Limit returns an upper bound on the success of every learner without data on a resolved problem,
+// whose answers may be any function. known is false if [Success] is unknown or an estimate, and if
+// the points depend on the target.
+//
+// If a function errs by at most r on two targets, these targets differ by at most 2r under the
+// distribution of points. So all targets that it reaches lie within 2r of one of them, which is a
+// hypothesis of the class: the bound is the Success of the doubled goal.
+func Limit(p *schemas.Problem, matrix string, g Goal) (share float64, known bool) {
+	l := distribution.Lookup(p.Distribution)
+	if !Drawn(p) || l == nil || !l.Uniform || l.MarginAt != nil || distribution.LeastError(p) > 0 {
+		return 0, false
+	}
+	doubled := Goal{Reference: 2 * g.Reference, Alpha: 2 * g.Alpha}
+	best, known := concept.ExactPrior(distribution.Spec(p, matrix), drawn(p), doubled.allows)
+	return best.Success, known
+}
+
+// drawn describes how the targets of a resolved problem are drawn.
+func drawn(p *schemas.Problem) concept.Drawn {
+	return concept.Drawn{Uniform: p.Target == concept.UniformTarget, Literals: p.Literals}
 }

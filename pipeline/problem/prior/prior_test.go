@@ -1,7 +1,9 @@
 package prior
 
 import (
+	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 
@@ -147,6 +149,48 @@ func TestSuccess(t *testing.T) {
 		got, known := Success(&c.p, matrix, c.goal)
 		if known != c.known || math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("case %d: %v, %v, want %v, %v", i, got, known, c.want, c.known)
+		}
+	}
+}
+
+// No function of the points reaches more targets than Limit states.
+func TestLimit(t *testing.T) {
+	const points = 6
+	r := rand.New(rand.NewPCG(3, 3))
+	for range 30 {
+		rows := map[int]bool{}
+		for len(rows) < 2+r.IntN(6) {
+			rows[r.IntN(1<<points)] = true
+		}
+		matrix := ""
+		for row := range rows {
+			matrix += fmt.Sprintf("%0*b", points, row)
+		}
+		p := schemas.Problem{Class: "matrix", Distribution: "uniform", Domain: points, Target: "random"}
+		for _, alpha := range []float64{0.05, 0.17, 0.34} {
+			most := 0
+			for f := range 1 << points {
+				near := 0
+				for row := range rows {
+					if float64(bits.OnesCount(uint(f^row)))/points <= alpha {
+						near++
+					}
+				}
+				most = max(most, near)
+			}
+			limit, known := Limit(&p, matrix, Goal{Alpha: alpha})
+			if share := float64(most) / float64(len(rows)); !known || share > limit+1e-12 {
+				t.Fatalf("matrix %s, alpha %v: a function reaches %v, limit %v", matrix, alpha, share, limit)
+			}
+		}
+	}
+	for _, p := range []schemas.Problem{
+		{Class: "halfspace", Distribution: "ball-margin", Dim: 3, Margin: 0.1, Target: "random"},
+		{Class: "thresholds", Domain: 1000, Distribution: "uniform", Target: "middle"},
+		{Class: "rectangles", Domain: 1000, Dim: 3, Distribution: "uniform", Target: "random"},
+	} {
+		if limit, known := Limit(&p, "", Goal{Alpha: 0.1}); known {
+			t.Errorf("%+v: limit %v", p, limit)
 		}
 	}
 }

@@ -129,7 +129,7 @@ func (b *brief) foldColumns(s *sheet.Sheet, chosen []int) (rest []int) {
 		}
 		if notes, ok := notesOf(s, i, short(c.Name)); ok {
 			for _, n := range notes {
-				n.detail = c.Name != "contradicts"
+				n.detail = c.Name != "contradicts" && c.Name != "privacy_contradicts"
 				b.below = append(b.below, n)
 			}
 		} else if mayBeFact(c) && len(values) == 1 && hasNoNull(s, i) {
@@ -208,7 +208,8 @@ func (b *brief) remove(i int) { b.columns = slices.Delete(b.columns, i, i+1) }
 
 // rareColumns lists columns that are shown only if the user chooses them.
 var rareColumns = []string{
-	"rho", "mu", "evaluation", "evaluation_error", "n_model_low", "n_model_high", "ratio_model", "mean_error",
+	"rho", "mu", "evaluation", "evaluation_error", "epsilon_implied", "epsilon_implied_reason",
+	"n_model_low", "n_model_high", "ratio_model", "mean_error",
 	"positive_share", "pulled_share", "digest", "slope_se", "chi_square", "inflation", "resamples",
 }
 
@@ -290,7 +291,9 @@ func notesOf(s *sheet.Sheet, i int, name string) (notes []note, ok bool) {
 	case "theory_reason":
 		return byAlgorithm(s, i, "no "+ofSource(s, "theory")), true
 	case "contradicts":
-		return alarms(s, i), true
+		return alarms(s, i, "CONTRADICTED BOUND"), true
+	case "privacy_contradicts":
+		return alarms(s, i, "CONTRADICTED PRIVACY"), true
 	case "theory_standing": // shown as a column unless it is the same everywhere
 		return nil, slices.Equal(distinct(s, i), []string{trial.Proved})
 	}
@@ -325,11 +328,11 @@ func byAlgorithm(s *sheet.Sheet, i int, about string) (notes []note) {
 	return notes
 }
 
-// alarms returns a note for each refuted bound in column i, contradicts.
-func alarms(s *sheet.Sheet, i int) (notes []note) {
+// alarms returns a note for each row with a value in column i, which lists what the row refutes.
+func alarms(s *sheet.Sheet, i int, title string) (notes []note) {
 	for row := range s.Len() {
 		if v := s.At(row, i); v != nil {
-			line := fmt.Sprintf("CONTRADICTED BOUND in cell %s: %s", short(s.At(row, 0)), short(v))
+			line := fmt.Sprintf("%s in cell %s: %s", title, short(s.At(row, 0)), short(v))
 			notes = append(notes, note{text: line})
 		}
 	}

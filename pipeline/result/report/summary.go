@@ -91,6 +91,16 @@ func (s *Sweep) verdicts(what string) (lines []string) {
 			"or the algorithm is wrong; the column contradicts lists the bounds.",
 			wording.CountOf(len(refuted), "row has a bound", "rows have bounds"), what, trial.RefutedBounds(refuted)))
 	}
+	wrong := 0
+	for row := range s.table.Len() {
+		if s.table.Value(row, "privacy_contradicts") != nil {
+			wrong++
+		}
+	}
+	if wrong > 0 {
+		lines = append(lines, fmt.Sprintf("%s contradicted; the column privacy_contradicts has the reasons.",
+			wording.CountOf(wrong, "row has a privacy guarantee", "rows have privacy guarantees")))
+	}
 	return lines
 }
 
@@ -303,11 +313,13 @@ func (s *Sweep) alarms() (all []string) {
 	return all
 }
 
-// refuted describes the bounds that rows of the table refute.
+// refuted describes the bounds and guarantees that rows of the table refute.
 func (s *Sweep) refuted() (all []string) {
 	for row := range s.table.Len() {
-		if what := s.table.text(row, "contradicts"); what != "" {
-			all = append(all, fmt.Sprintf("%s (cell %s): %s.", s.table.text(row, "algorithm"), s.table.text(row, "cell"), what))
+		for _, column := range []string{"contradicts", "privacy_contradicts"} {
+			if what := s.table.text(row, column); what != "" {
+				all = append(all, fmt.Sprintf("%s (cell %s): %s.", s.table.text(row, "algorithm"), s.table.text(row, "cell"), what))
+			}
 		}
 	}
 	return all

@@ -11,7 +11,7 @@ import (
 var ofRung = []string{
 	"n_low", "n_high", "theory_n", "ratio_low", "ratio_high", "paper_n", "mean_error", "sample", "search_id",
 	"mistakes_mean", "mistakes_max", "best_loss", "regret_mean", "regret_low", "regret_high", "theory_regret",
-	"paper_regret",
+	"paper_regret", "epsilon_implied", "epsilon_implied_reason",
 }
 
 // FoldSearches returns the table with one row for each search over a parameter other than n
@@ -85,15 +85,16 @@ func foldSearch(s *Sheet, of []int) []any {
 		}
 		row[at(name)] = sum
 	}
-	var alarms []string
-	contradicts := at("contradicts")
-	for _, r := range rows {
-		if text, ok := r[contradicts].(string); ok {
-			alarms = append(alarms, text)
+	for _, name := range []string{"contradicts", "privacy_contradicts"} {
+		var alarms []string
+		for _, r := range rows {
+			if i := at(name); i >= 0 && r[i] != nil {
+				alarms = append(alarms, fmt.Sprint(r[i]))
+			}
 		}
-	}
-	if len(alarms) > 0 {
-		row[contradicts] = strings.Join(alarms, "; ")
+		if len(alarms) > 0 {
+			row[at(name)] = strings.Join(alarms, "; ")
+		}
 	}
 	return row
 }

@@ -122,6 +122,8 @@ func main() {
 		plus,
 		boasts,
 		memo,
+		elimination,
+		onelabel,
 		predictor("erm", false),
 		predictor("sleeper", true),
 		learner("exit", func() (algo.Model, error) { os.Exit(3); return nil, nil }),
