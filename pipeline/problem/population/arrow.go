@@ -2,6 +2,7 @@ package population
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -15,40 +16,36 @@ import (
 	"github.com/shatterlab/shatter/pipeline/dataset"
 )
 
-var arrowFormat = format{name: "arrow", extensions: []string{".arrow", ".feather", ".ipc"}, read: readArrow}
-
-// readArrow reads a file in the Arrow IPC file format (also called Feather version 2) or stream format, one record
-// batch after the other.
+// readArrow reads a file in the Arrow IPC stream format, or in the file format (also called Feather version 2), which
+// is a stream between two magic words, one record batch after the other.
 func readArrow(t *table, f *io.SectionReader) error {
-	mem := ipc.WithAllocator(newLimited(f.Size()))
-	start := make([]byte, 4)
-	if _, err := f.ReadAt(start, 0); err == nil && string(start) == "\xFF\xFF\xFF\xFF" {
-		r, err := ipc.NewReader(f, mem)
-		if err != nil {
-			return t.damaged(err)
-		}
-		defer r.Release()
-		return t.arrowBatches(r.Schema(), r.Read)
+	start, end := make([]byte, 8), make([]byte, 4+len(ipc.Magic)) // the end begins with the length of the footer
+	_, _ = f.ReadAt(start, 0)                                     // a shorter file has zeros
+	_, _ = f.ReadAt(end, max(0, f.Size()-int64(len(end))))
+	body, rest := f, f.Size()-int64(len(start)+len(end))-int64(binary.LittleEndian.Uint32(end))
+	switch isFile := bytes.HasPrefix(start, ipc.Magic); {
+	case bytes.HasPrefix(start, []byte("FEA1")):
+		return t.damaged(unsupported("it is Feather version 1; write version 2 or Parquet"))
+	case isFile && (!bytes.Equal(end[4:], ipc.Magic) || rest < 0):
+		return t.damaged("it does not end with ARROW1; it was not written to its end")
+	case isFile:
+		body = io.NewSectionReader(f, int64(len(start)), rest)
+	case !bytes.HasPrefix(start, []byte(arrowMark)):
+		return t.damaged("it does not begin with ARROW1")
 	}
-	if err := checkArrow(f); err != nil {
+	if err := checkMessages(body); err != nil {
 		return t.damaged(err)
 	}
-	r, err := ipc.NewFileReader(f, mem)
+	r, err := ipc.NewReader(body, ipc.WithAllocator(newLimited(f.Size())))
 	if err != nil {
 		return t.damaged(err)
 	}
-	defer func() { _ = r.Close() }() // always nil
-	return t.arrowBatches(r.Schema(), r.Read)
-}
-
-// arrowBatches fills the table with the record batches that read returns up to io.EOF. A batch is valid until the next
-// call.
-func (t *table) arrowBatches(schema *arrow.Schema, read func() (arrow.Record, error)) error {
-	if err := t.beginArrow(schema); err != nil {
+	defer r.Release()
+	if err := t.beginArrow(r.Schema()); err != nil {
 		return err
 	}
 	for {
-		record, err := read()
+		record, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -56,73 +53,97 @@ func (t *table) arrowBatches(schema *arrow.Schema, read func() (arrow.Record, er
 			return t.damaged(err)
 		}
 		base, rows := t.rows, record.NumRows()
-		if err := t.growBy(rows); err != nil {
+		if err := t.reserve(rows); err != nil {
 			return err
 		}
-		for c, role := range t.roles {
-			if role.use == unused {
+		for i, c := range t.columns {
+			if c.use == unused {
 				continue
 			}
-			a := record.Column(c)
+			a := record.Column(i)
 			if int64(a.Len()) != rows {
-				return t.damaged(fmt.Errorf("column %q has %d of %d rows", role.name, a.Len(), rows))
+				return t.damaged(fmt.Errorf("column %q has %d of %d rows", c.name, a.Len(), rows))
 			}
-			if err := t.fill(role, base, a); err != nil {
+			t.fill(c, base, a)
+		}
+	}
+}
+
+// arrowMark begins a message of Arrow. The length of its metadata follows.
+const arrowMark = "\xFF\xFF\xFF\xFF"
+
+// checkMessages walks the messages of a stream and refuses lengths and counts that it cannot hold: the library
+// would allocate memory by them, or loop over them for minutes. Like the library it panics if an offset points outside.
+func checkMessages(f *io.SectionReader) error {
+	const schema = 1
+	head := make([]byte, 8)
+	for at := int64(0); at < f.Size(); {
+		if _, err := f.ReadAt(head, at); err != nil {
+			return err
+		}
+		size := int64(binary.LittleEndian.Uint32(head[4:]))
+		if string(head[:4]) != arrowMark || size > f.Size() {
+			return errors.New("a message is larger than the file, or older than Arrow 0.15")
+		}
+		if size == 0 {
+			break // the end of the stream
+		}
+		message := make([]byte, size)
+		if _, err := f.ReadAt(message, at+int64(len(head))); err != nil {
+			return err
+		}
+		root := flatbuffers.Table{Bytes: message, Pos: flatbuffers.GetUOffsetT(message)}
+		body := root.GetInt64Slot(10, 0)
+		if body < 0 || body > f.Size() {
+			return errors.New("a message states more bytes than the file has")
+		}
+		if root.GetByteSlot(6, 0) == schema {
+			if err := dataset.CheckSchema(&root, 8, true); errors.Is(err, dataset.ErrColumnType) {
+				return unsupported("it has a column of a union type; write plain types")
+			} else if err != nil {
 				return err
 			}
 		}
+		at += int64(len(head)) + size + body
 	}
+	return nil
 }
 
 // beginArrow calls begin with the columns of a schema.
 func (t *table) beginArrow(s *arrow.Schema) error {
-	columns := make([]column, s.NumFields())
-	for i, field := range s.Fields() {
-		c := column{name: field.Name, kind: arrowKind(field.Type)}
-		switch c.kind {
-		case other:
-			c.why = "it holds text"
-		case unreadable:
-			c.why = "it holds " + field.Type.String() + ", neither numbers nor text"
+	var columns []*column
+	for _, field := range s.Fields() {
+		c := &column{name: field.Name}
+		kind := field.Type
+		if d, ok := kind.(*arrow.DictionaryType); ok {
+			kind = d.ValueType
 		}
-		columns[i] = c
+		switch id := kind.ID(); {
+		case arrow.IsInteger(id), arrow.IsFloating(id), arrow.IsDecimal(id), id == arrow.BOOL, id == arrow.NULL:
+		case arrow.IsBaseBinary(id), id == arrow.STRING_VIEW, id == arrow.BINARY_VIEW:
+			c.why = "it holds text"
+		default:
+			c.why, c.unreadable = "it holds "+field.Type.String()+", neither numbers nor text", true
+		}
+		columns = append(columns, c)
 	}
 	return t.begin(columns)
 }
 
-// arrowKind returns the kind of a column of a type. Nested columns, dates and times are not supported.
-func arrowKind(d arrow.DataType) kind {
-	switch d.ID() {
-	case arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
-		arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64, arrow.DECIMAL128, arrow.DECIMAL256, arrow.BOOL:
-		return numbers
-	case arrow.STRING, arrow.LARGE_STRING, arrow.STRING_VIEW, arrow.BINARY, arrow.LARGE_BINARY, arrow.BINARY_VIEW:
-		return other
-	case arrow.NULL:
-		return empty
-	case arrow.DICTIONARY:
-		return arrowKind(d.(*arrow.DictionaryType).ValueType)
-	}
-	return unreadable
-}
-
-// fill sets the cells of one column from a row on, for which grow has made room.
-func (t *table) fill(role role, row int, a arrow.Array) error {
+// fill appends cells to a column in use. row is the number of rows before them.
+func (t *table) fill(c *column, row int, a arrow.Array) {
 	number, text := numberOf(a), textOf(a)
 	for i := range a.Len() {
-		var c cell
+		row++
 		switch {
 		case a.IsNull(i):
-		case role.use == asNumber && number != nil:
-			c.number, c.numeric = number(i), true
+			t.addText(c, row, "")
+		case c.use == asFeature && number != nil:
+			t.addNumber(c, row, number(i))
 		default:
-			c.text = text(i)
-		}
-		if err := t.set(role, row+i, row+i+1, c); err != nil {
-			return err
+			t.addText(c, row, text(i))
 		}
 	}
-	return nil
 }
 
 // textOf returns a function that reads the cells of an array as text; a missing value of a dictionary is empty.
@@ -143,32 +164,9 @@ func textOf(a arrow.Array) func(i int) string {
 	return a.ValueStr
 }
 
-// numberOf returns a function that reads a numeric array; nil for any other array.
+// numberOf returns a function that reads floating-point numbers; nil for other arrays, whose texts are exact.
 func numberOf(a arrow.Array) func(i int) float64 {
 	switch a := a.(type) {
-	case *array.Boolean:
-		return func(i int) float64 {
-			if a.Value(i) {
-				return 1
-			}
-			return 0
-		}
-	case *array.Int8:
-		return func(i int) float64 { return float64(a.Value(i)) }
-	case *array.Int16:
-		return func(i int) float64 { return float64(a.Value(i)) }
-	case *array.Int32:
-		return func(i int) float64 { return float64(a.Value(i)) }
-	case *array.Int64:
-		return func(i int) float64 { return float64(a.Value(i)) }
-	case *array.Uint8:
-		return func(i int) float64 { return float64(a.Value(i)) }
-	case *array.Uint16:
-		return func(i int) float64 { return float64(a.Value(i)) }
-	case *array.Uint32:
-		return func(i int) float64 { return float64(a.Value(i)) }
-	case *array.Uint64:
-		return func(i int) float64 { return float64(a.Value(i)) }
 	case *array.Float16:
 		return func(i int) float64 { return float64(a.Value(i).Float32()) }
 	case *array.Float32:
@@ -176,36 +174,7 @@ func numberOf(a arrow.Array) func(i int) float64 {
 	case *array.Float64:
 		return a.Value
 	}
-	return nil // decimals are read as text, which rounds once
-}
-
-// checkArrow walks the schema in the footer and refuses counts that the footer cannot hold: the library
-// would loop over them for minutes. Like the library it panics if an offset points outside.
-func checkArrow(f *io.SectionReader) error {
-	head, tail := make([]byte, len(ipc.Magic)), make([]byte, 4+len(ipc.Magic))
-	if _, err := f.ReadAt(head, 0); err != nil || !bytes.Equal(head, ipc.Magic) {
-		if bytes.HasPrefix(head, []byte("FEA1")) {
-			return unsupported("it is Feather version 1; write version 2 or Parquet")
-		}
-		return errors.New("it does not begin with ARROW1")
-	}
-	if _, err := f.ReadAt(tail, f.Size()-int64(len(tail))); err != nil || !bytes.Equal(tail[4:], ipc.Magic) {
-		return errors.New("it does not end with ARROW1; it was not written to its end")
-	}
-	size := int64(flatbuffers.GetUint32(tail))
-	if size > f.Size() {
-		return errors.New("its footer is larger than the file")
-	}
-	footer := make([]byte, size)
-	if _, err := f.ReadAt(footer, f.Size()-int64(len(tail))-size); err != nil {
-		return err
-	}
-	root := flatbuffers.Table{Bytes: footer, Pos: flatbuffers.GetUOffsetT(footer)}
-	err := dataset.CheckSchema(&root, 6, true)
-	if errors.Is(err, dataset.ErrColumnType) {
-		return unsupported("it has a column of a union type; write plain types")
-	}
-	return err
+	return nil
 }
 
 // limited is an allocator for the libraries that refuses a buffer far larger than a file of its size

@@ -120,8 +120,8 @@ func files(t testing.TB, columns []typed) map[string][]byte {
 	}
 }
 
-// formatOf returns the first word of a key of files.
-func formatOf(name string) string { return strings.TrimSuffix(strings.Fields(name)[0], ",") }
+// kindOf returns the first word of a key of files.
+func kindOf(name string) string { return strings.TrimSuffix(strings.Fields(name)[0], ",") }
 
 func TestFormatsAgree(t *testing.T) {
 	q := overData("halfspace", 0)
@@ -132,7 +132,7 @@ func TestFormatsAgree(t *testing.T) {
 		t.Fatalf("%d numbers per row, %d pulled", want.Dim, want.Pulled)
 	}
 	for name, data := range files(t, plain()) {
-		p, err := read(q, testkit.WriteFile(t, "data."+formatOf(name), string(data)))
+		p, err := read(q, testkit.WriteFile(t, "data."+kindOf(name), string(data)))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else if !slices.Equal(p.X, want.X) || !slices.Equal(p.Y, want.Y) || p.Pulled != 1 {
@@ -207,7 +207,7 @@ func TestLargeUnsigned(t *testing.T) {
 	q.Data.Positive = "18446744073709551615"
 	q.Data.Scale = schemas.Scale{Ranges: map[string][2]float64{"a": {0, math.Exp2(64)}, "b": {0, math.Exp2(32) - 1}}}
 	for name, data := range files(t, columns) {
-		p, err := read(q, testkit.WriteFile(t, "data."+formatOf(name), string(data)))
+		p, err := read(q, testkit.WriteFile(t, "data."+kindOf(name), string(data)))
 		if err != nil || !near(p.X[:4], []float64{1 / math.Sqrt2, 1 / math.Sqrt2, -1 / math.Sqrt2, -1 / math.Sqrt2}, 1e-15) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -221,7 +221,7 @@ func TestUnusableColumns(t *testing.T) {
 		typed{"list", arrow.ListOf(arrow.PrimitiveTypes.Int32), []any{"[1]", "[]", "[2,3]", "[4]", "[5]"}})
 	for name, data := range files(t, columns) {
 		q := overData("halfspace", 0)
-		path := testkit.WriteFile(t, "data."+formatOf(name), string(data))
+		path := testkit.WriteFile(t, "data."+kindOf(name), string(data))
 		p, err := read(q, path)
 		if err != nil || p.Dim != 2 {
 			t.Errorf("%s: %v", name, err)
@@ -260,7 +260,7 @@ func TestBadCellsInColumns(t *testing.T) {
 		for name, data := range files(t, columns) {
 			q := overData("halfspace", 0)
 			q.Data.Categorical = []string{"c"}
-			path := testkit.WriteFile(t, "data."+formatOf(name), string(data))
+			path := testkit.WriteFile(t, "data."+kindOf(name), string(data))
 			_, err := read(q, path)
 			checkError(t, err, "problem.data.file: "+path+": "+c.want)
 		}
@@ -273,22 +273,22 @@ func TestDamagedFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for i := 0; i < len(data); i += 37 {
-				fuzzTable(t, formatOf(name), data[:i], true, false)
+				fuzzTable(t, kindOf(name), data[:i], true, false)
 				damaged := bytes.Clone(data)
 				damaged[i] ^= 1 << (i % 8)
-				fuzzTable(t, formatOf(name), damaged, i%2 == 0, false)
+				fuzzTable(t, kindOf(name), damaged, i%2 == 0, false)
 			}
 		})
 	}
 }
 
-func FuzzArrow(f *testing.F) { fuzzFormat(f, arrowFormat.name) }
+func FuzzArrow(f *testing.F) { fuzzFormat(f, arrowFormat) }
 
-func FuzzParquet(f *testing.F) { fuzzFormat(f, parquetFormat.name) }
+func FuzzParquet(f *testing.F) { fuzzFormat(f, parquetFormat) }
 
 func fuzzFormat(f *testing.F, wanted string) {
 	for name, data := range files(f, plain()) {
-		if formatOf(name) == wanted {
+		if kindOf(name) == wanted {
 			f.Add(data, true)
 		}
 	}

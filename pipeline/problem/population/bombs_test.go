@@ -65,12 +65,12 @@ func TestStatedRows(t *testing.T) {
 
 // A file of a few bytes cannot stand for any number of rows.
 func TestManyRows(t *testing.T) {
-	tab := &table{spec: &schemas.Data{File: "data", Format: arrowFormat.name, Features: []string{"a"}}, most: 1000}
-	if err := tab.grow(500); err != nil {
+	tab := &table{spec: &schemas.Data{File: "data", Format: arrowFormat}, most: 1000, width: 1}
+	if err := tab.reserve(500); err != nil {
 		t.Error(err)
 	}
 	want := fmt.Sprintf("data: more than %d numbers, far more than a file of its size holds", tab.most)
-	if err := tab.grow(501); err == nil || !strings.Contains(err.Error(), want) {
+	if err := tab.reserve(1); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
 }

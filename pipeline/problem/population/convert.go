@@ -36,7 +36,8 @@ var conversions = []struct{ extensions, how string }{
 		"sed '1,/^@data/Id; /^%/d' FILE) > data.csv"},
 	{".xls .xlsx .ods", "save the sheet as CSV"},
 	{".zip .bz2 .xz .zst .7z .tar .tgz .gz", "unpack it; only text may be compressed, by gzip"},
-	{".txt .dat .data", "name it .csv, with a first line that names the columns, and set problem.data.delimiter"},
+	{".txt .dat .data", "set problem.data.format: csv, and problem.data.delimiter unless commas " +
+		"separate the cells; the first line has to name the columns"},
 }
 
 // refuseExtension refuses a file with an extension.
@@ -45,13 +46,9 @@ func refuseExtension(file, extension string) error {
 		for _, known := range strings.Fields(c.extensions) {
 			if known == extension {
 				return refuse("data.file", "%s: %s files are not read; %s", file, extension,
-					strings.ReplaceAll(c.how, "FILE", file))
+					strings.NewReplacer("'FILE'", "'"+file+"'", "FILE", wording.ShellWord(file)).Replace(c.how))
 			}
 		}
 	}
-	var known []string
-	for _, f := range formats() {
-		known = append(known, f.extensions[0])
-	}
-	return refuse("data.file", "%s: unknown extension %q; use %s", file, extension, wording.Or(known))
+	return refuse("data.file", "%s: unknown extension %q; use .csv, .parquet, .arrow or .libsvm", file, extension)
 }

@@ -80,7 +80,7 @@ func (r *Rows) Row(i int) []float64 {
 // class of the problem; its Dim does not matter. The error joins errors of package blame.
 func Read(d *schemas.Data, class concept.Spec) (*Rows, error) {
 	err := checkData(d, class)
-	if formatWith(func(f *format) bool { return f.name == d.Format }) == nil {
+	if !slices.Contains(slices.Collect(maps.Values(formatOf)), d.Format) {
 		return nil, err
 	}
 	t := &table{spec: d, side: concept.Side(class), single: concept.ShapeOf(class.Name) == concept.Scalar}
@@ -111,40 +111,41 @@ func checkData(d *schemas.Data, class concept.Spec) error {
 		return refuse("data.file", "missing; state the path of a .csv, .parquet, .arrow or .libsvm file")
 	}
 	var errs []error
+	fail := func(key, format string, a ...any) { errs = append(errs, refuse(key, format, a...)) }
 	if d.Label == "" {
-		errs = append(errs, refuse("data.label", "missing; state the column of the labels"))
+		fail("data.label", "missing; state the column of the labels")
 	}
 	if d.Positive == "" {
-		errs = append(errs, refuse("data.positive", "missing; state the value of the label that means +1"))
+		fail("data.positive", "missing; state the value of the label that means +1")
 	}
 	used := map[string]string{d.Label: "data.label"}
-	for _, list := range []struct {
-		key   string
-		names []string
-	}{{"data.features", d.Features}, {"data.categorical", d.Categorical}} {
-		for _, name := range list.names {
-			if key := used[name]; key != "" {
-				errs = append(errs, refuse(list.key, "column %q is already in problem.%s; name it once", name, key))
+	use := func(key string, names []string) {
+		for _, name := range names {
+			if other := used[name]; other != "" {
+				fail(key, "column %q is already in problem.%s; name it once", name, other)
 			}
-			used[name] = list.key
+			used[name] = key
 		}
 	}
-	if concept.ShapeOf(class.Name) == concept.Scalar && len(d.Categorical) > 0 {
-		errs = append(errs, refuse("data.categorical", "does not apply to %s, which take one column of integers; "+
-			"leave it out", class.Name))
+	use("data.features", d.Features)
+	use("data.categorical", d.Categorical)
+	shape := concept.ShapeOf(class.Name)
+	if shape == concept.Scalar && len(d.Categorical) > 0 {
+		fail("data.categorical", "does not apply to %s, which take one column of integers; leave it out", class.Name)
 	}
-	if err := resolveFormat(d); err != nil {
-		return errors.Join(append(errs, err, checkScale(&d.Scale, class.Name))...)
+	err := resolveFormat(d)
+	if err == nil {
+		err = checkOptions(d, shape)
 	}
-	return errors.Join(append(errs, checkOptions(d, concept.ShapeOf(class.Name)), checkScale(&d.Scale, class.Name))...)
+	return errors.Join(append(errs, err, checkScale(&d.Scale, class.Name))...)
 }
 
 // checkOptions checks the keys that apply to some formats or classes only, and brings values into their shortest form.
 func checkOptions(d *schemas.Data, shape concept.Shape) error {
 	switch given := d.Delimiter + d.Decimal; {
-	case d.Format != csvFormat.name && given != "":
+	case d.Format != csvFormat && given != "":
 		return refuse("data", "delimiter and decimal apply to CSV files; leave them out for %s", d.File)
-	case d.Format == libsvmFormat.name && len(d.Categorical) > 0:
+	case d.Format == libsvmFormat && len(d.Categorical) > 0:
 		return refuse("data.categorical", "does not apply to LIBSVM files, which hold numbers; leave it out")
 	case d.Decimal != "" && d.Decimal != "." && d.Decimal != ",":
 		return refuse("data.decimal", "%q is no decimal sign; use \".\" or \",\"", d.Decimal)
@@ -158,7 +159,7 @@ func checkOptions(d *schemas.Data, shape concept.Shape) error {
 	case shape != concept.Ball && d.Bias:
 		return refuse("data.bias", "applies to halfspaces only; leave it out")
 	}
-	if d.Format == libsvmFormat.name {
+	if d.Format == libsvmFormat {
 		d.Positive = strings.TrimPrefix(d.Positive, "+")
 	}
 	if d.Delimiter == "," {
@@ -170,47 +171,35 @@ func checkOptions(d *schemas.Data, shape concept.Shape) error {
 	return nil
 }
 
-// format is a format of data files.
-type format struct {
-	name       string   // as the resolved problem has it
-	extensions []string // extensions of file names in lower case, the usual one first
-	read       func(t *table, f *io.SectionReader) error
-}
+// Formats of data files.
+const (
+	csvFormat     = "csv"
+	parquetFormat = "parquet"
+	arrowFormat   = "arrow"
+	libsvmFormat  = "libsvm"
+)
 
-// formats lists the formats in the order in which messages offer them.
-func formats() []*format { return []*format{&csvFormat, &parquetFormat, &arrowFormat, &libsvmFormat} }
-
-// formatWith returns the first format that satisfies a condition, or nil.
-func formatWith(ok func(f *format) bool) *format {
-	for _, f := range formats() {
-		if ok(f) {
-			return f
-		}
-	}
-	return nil
+// formatOf has the format of each extension of file names.
+var formatOf = map[string]string{
+	".csv": csvFormat, ".tsv": csvFormat, ".tab": csvFormat, ".parquet": parquetFormat, ".arrow": arrowFormat,
+	".feather": arrowFormat, ".ipc": arrowFormat, ".libsvm": libsvmFormat, ".svm": libsvmFormat, ".svmlight": libsvmFormat,
 }
 
 // resolveFormat checks the format of d, and fills in what the file's extension means.
 func resolveFormat(d *schemas.Data) error {
-	if d.Format != "" {
-		if formatWith(func(f *format) bool { return f.name == d.Format }) != nil {
-			return nil
-		}
-		var known []string
-		for _, f := range formats() {
-			known = append(known, f.name)
-		}
+	if known := []string{csvFormat, parquetFormat, arrowFormat, libsvmFormat}; slices.Contains(known, d.Format) {
+		return nil
+	} else if d.Format != "" {
 		return blame.Name("problem.data.format", d.Format, known)
 	}
 	name := strings.ToLower(filepath.Base(d.File))
-	text := strings.TrimSuffix(name, ".gz")
-	extension := filepath.Ext(text)
-	f := formatWith(func(f *format) bool { return slices.Contains(f.extensions, extension) })
-	if f == nil || name != text && f != &csvFormat && f != &libsvmFormat {
+	extension := filepath.Ext(strings.TrimSuffix(name, ".gz"))
+	format := formatOf[extension]
+	if text := format == csvFormat || format == libsvmFormat; format == "" || !text && strings.HasSuffix(name, ".gz") {
 		return refuseExtension(d.File, filepath.Ext(name))
 	}
-	d.Format = f.name
-	if f == &csvFormat && extension != csvFormat.extensions[0] && d.Delimiter == "" {
+	d.Format = format
+	if format == csvFormat && extension != ".csv" && d.Delimiter == "" {
 		d.Delimiter = "\t"
 	}
 	return nil
@@ -244,13 +233,16 @@ func checkScale(s *schemas.Scale, class string) error {
 
 // readFile hashes the file, compares the digest, and only then decodes it.
 func (t *table) readFile() error {
-	d := t.spec
+	d, most := t.spec, int64(maxFile)
+	if t.matrix {
+		most = 64 * maxMatrix // a label takes a byte or two
+	}
 	f, size, err := disk.Open(d.File)
 	if err != nil {
 		return refuse("data.file", "%v", err)
 	}
 	defer f.Close()
-	switch most := t.maxFile(); {
+	switch {
 	case size == 0:
 		return refuse("data.file", "%s is empty", d.File)
 	case size > most:
@@ -276,5 +268,33 @@ func (t *table) read(f *io.SectionReader) (err error) {
 		}
 	}()
 	t.most = 1<<25 + 1000*f.Size()
-	return formatWith(func(f *format) bool { return f.name == t.spec.Format }).read(t, f)
+	switch t.spec.Format {
+	case parquetFormat:
+		return readParquet(t, f)
+	case arrowFormat:
+		return readArrow(t, f)
+	case libsvmFormat:
+		return readLIBSVM(t, f)
+	}
+	return readCSV(t, f)
+}
+
+// unsupported is an error that blames the format of a file.
+type unsupported string
+
+func (e unsupported) Error() string { return string(e) }
+
+// damaged returns an error that blames the file as a whole. Libraries call "unimplemented" or "unsupported" what they
+// cannot read.
+func (t *table) damaged(cause any) error {
+	words := fmt.Sprint(cause)
+	for _, word := range []string{"unimplemented", "unsupported", "not implemented"} {
+		if strings.Contains(words, word) {
+			cause = unsupported(words + "; " + howToRewrite[t.spec.Format])
+		}
+	}
+	if reason, ok := cause.(unsupported); ok {
+		return refuse("data.file", "%s is not supported: %s", t.spec.File, reason)
+	}
+	return refuse("data.file", "%s is damaged, or not a file of the format %s: %v", t.spec.File, t.spec.Format, cause)
 }

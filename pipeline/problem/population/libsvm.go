@@ -2,119 +2,104 @@ package population
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
-
-	"github.com/shatterlab/shatter/pipeline/problem/blame"
 )
-
-var libsvmFormat = format{name: "libsvm", extensions: []string{".libsvm", ".svm", ".svmlight"}, read: readLIBSVM}
 
 // libsvmLabel is the name of the column of labels. The other columns are named by their numbers.
 const libsvmLabel = "label"
 
-// readLIBSVM reads a LIBSVM file: a label, then NUMBER:VALUE for each number that is not 0. It reads the file twice:
-// first to find the numbers of the columns.
+// A libsvmCell is a cell of a LIBSVM file, NUMBER:VALUE.
+type libsvmCell struct {
+	column int
+	value  string
+}
+
+// readLIBSVM reads a LIBSVM file: a label, then a cell for each number that is not 0. It reads the file twice: first to
+// find the numbers of the columns.
 func readLIBSVM(t *table, file *io.SectionReader) error {
 	first, last := 1, 0
-	err := t.libsvmRows(file, func(_ int, _ string, cells []string) error {
+	err := t.libsvmRows(file, func(_ int, _ string, cells []libsvmCell) error {
 		for _, c := range cells {
-			k, _, err := libsvmCell(c)
-			if err != nil {
-				return err
-			}
-			first, last = min(first, k), max(last, k)
+			first, last = min(first, c.column), max(last, c.column)
 		}
 		return nil
 	})
+	if err == nil && last < first {
+		err = refuse("data.file", "%s holds no COLUMN:VALUE; is it a LIBSVM file?", t.spec.File)
+	}
 	if err != nil {
 		return err
 	}
-	if last < first {
-		return refuse("data.file", "%s holds no COLUMN:VALUE; is it a LIBSVM file?", t.spec.File)
-	}
-	columns := []column{{name: libsvmLabel, kind: other}}
+	columns := []*column{{name: libsvmLabel, why: "it holds labels"}}
 	for k := first; k <= last; k++ {
-		columns = append(columns, column{name: strconv.Itoa(k), kind: numbers})
+		columns = append(columns, &column{name: strconv.Itoa(k)})
 	}
 	if err := t.begin(columns); err != nil {
 		return err
 	}
-	return t.libsvmRows(file, func(line int, label string, cells []string) error {
-		row := t.rows
-		if err := t.grow(row + 1); err != nil {
+	return t.libsvmRows(file, func(line int, label string, cells []libsvmCell) error {
+		if err := t.reserve(1); err != nil {
 			return err
 		}
-		features := len(t.spec.Features)
-		clear(t.numbers[row*features:])
-		if err := t.set(t.roles[0], row, line, cell{text: label}); err != nil {
-			return err
-		}
-		before := math.MinInt
-		for _, c := range cells {
-			k, text, err := libsvmCell(c)
-			switch role := t.roles[k-first+1]; {
-			case err != nil:
-				return err
-			case k <= before:
-				return fmt.Errorf("column %d comes after column %d", k, before)
-			case role.use != unused:
-				err = t.set(role, row, line, cell{text: text})
+		t.addText(t.label, line, label)
+		for k, c := range columns[1:] {
+			value := "0"
+			if len(cells) > 0 && cells[0].column == first+k {
+				value, cells = cells[0].value, cells[1:]
 			}
-			if err != nil {
-				return err
+			if c.use != unused {
+				t.addText(c, line, value)
 			}
-			before = k
 		}
 		return nil
 	})
 }
 
-// libsvmCell splits NUMBER:VALUE.
-func libsvmCell(text string) (k int, value string, err error) {
-	number, value, ok := strings.Cut(text, ":")
-	k, err = strconv.Atoi(number)
-	if !ok || err != nil || k < 0 || k > maxDim {
-		return 0, "", fmt.Errorf("%q is not COLUMN:VALUE with a column from 0 to %d", clip(text), maxDim)
-	}
-	return k, value, nil
-}
-
 // libsvmRows calls a function with the line number, the label and the other cells of each row.
-func (t *table) libsvmRows(file *io.SectionReader, visit func(line int, label string, cells []string) error) error {
-	text, ration, err := t.openText(file)
+func (t *table) libsvmRows(file *io.SectionReader, visit func(line int, label string, cells []libsvmCell) error) error {
+	_, _ = file.Seek(0, io.SeekStart) // always succeeds
+	x, err := t.openText(file)
 	if err != nil {
 		return err
 	}
-	lines := bufio.NewScanner(text)
+	lines := bufio.NewScanner(x)
 	lines.Buffer(nil, maxLine)
-	for line := 1; ; line++ {
-		ration.left = maxLine
-		if !lines.Scan() {
-			break
-		}
+	for line := 1; lines.Scan(); line++ {
+		x.ration = maxLine
 		words, _, _ := strings.Cut(lines.Text(), "#")
-		cells := strings.Fields(words)
-		if len(cells) == 0 {
+		fields := strings.Fields(words)
+		if len(fields) == 0 {
 			continue
 		}
-		err := visit(line, strings.TrimPrefix(cells[0], "+"), cells[1:])
-		if e := (*blame.Error)(nil); err != nil && !errors.As(err, &e) {
+		cells, err := libsvmCells(fields[1:])
+		if err != nil {
 			return refuse("data.file", "%s: row %d: %v; is it a LIBSVM file?", t.spec.File, line, err)
 		}
-		if err != nil {
+		if err := visit(line, strings.TrimPrefix(fields[0], "+"), cells); err != nil {
 			return err
 		}
 	}
-	if err := lines.Err(); err != nil {
-		if errors.Is(err, bufio.ErrTooLong) {
-			err = errTooLong
-		}
-		return t.unread(err)
+	if lines.Err() != nil {
+		return t.unread(lines.Err())
 	}
 	return nil
+}
+
+// libsvmCells reads the cells of a row, whose columns ascend.
+func libsvmCells(words []string) (cells []libsvmCell, err error) {
+	for _, word := range words {
+		number, value, ok := strings.Cut(word, ":")
+		k, err := strconv.Atoi(number)
+		switch n := len(cells); {
+		case !ok || err != nil || k < 0 || k > maxDim:
+			return nil, fmt.Errorf("%q is not COLUMN:VALUE with a column from 0 to %d", clip(word), maxDim)
+		case n > 0 && k <= cells[n-1].column:
+			return nil, fmt.Errorf("column %d comes after column %d", k, cells[n-1].column)
+		}
+		cells = append(cells, libsvmCell{k, value})
+	}
+	return cells, nil
 }

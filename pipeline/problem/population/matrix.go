@@ -19,11 +19,15 @@ func ReadMatrix(m *schemas.Matrix, domain uint64) (labels string, points int, er
 	if err := resolveFormat(&file); err != nil {
 		return "", 0, blameFile(err)
 	}
-	if file.Delimiter != "" || file.Format == libsvmFormat.name {
+	if file.Delimiter != "" || file.Format == libsvmFormat {
 		return "", 0, refuse("file", "%s: a class matrix is a .csv, .parquet or .arrow file", m.File)
 	}
 	t := &table{spec: &file, side: 2, matrix: true}
-	if err := t.readFile(); err != nil {
+	err = t.readFile()
+	if err == nil {
+		err = t.settle()
+	}
+	if err != nil {
 		return "", 0, blameFile(err)
 	}
 	m.Digest, m.Format = file.Digest, file.Format
@@ -31,9 +35,6 @@ func ReadMatrix(m *schemas.Matrix, domain uint64) (labels string, points int, er
 	switch {
 	case t.rows == 0:
 		return "", 0, refuse("file", "%s has no rows", m.File)
-	case t.rows*points > maxMatrix:
-		return "", 0, refuse("file", "%s: %d hypotheses on %d points are more than %d labels; use a smaller class",
-			m.File, t.rows, points, maxMatrix)
 	case domain != 0 && domain != uint64(points):
 		return "", 0, refuse("domain", "%d, but the class matrix has %d points; leave it out", domain, points)
 	}
@@ -43,9 +44,11 @@ func ReadMatrix(m *schemas.Matrix, domain uint64) (labels string, points int, er
 
 // matrixLabels returns the cells as text. No two rows are equal.
 func (t *table) matrixLabels(points int) (string, error) {
-	labels := make([]byte, len(t.numbers))
-	for i, v := range t.numbers {
-		labels[i] = '0' + byte(v)
+	labels := make([]byte, t.rows*points)
+	for j, c := range t.features {
+		for i, v := range c.numbers {
+			labels[i*points+j] = '0' + byte(v)
+		}
 	}
 	first := map[string]int{}
 	for i := range t.rows {

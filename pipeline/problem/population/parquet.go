@@ -12,10 +12,7 @@ import (
 	"github.com/apache/arrow/go/v17/parquet/pqarrow"
 )
 
-var parquetFormat = format{name: "parquet", extensions: []string{".parquet"}, read: readParquet}
-
-// readParquet reads a Parquet file, one column of one row group after the other, so that only one
-// compressed column is in memory.
+// readParquet reads a Parquet file, one column after the other.
 func readParquet(t *table, f *io.SectionReader) error {
 	mem := newLimited(f.Size())
 	pf, err := file.NewParquetReader(f, file.WithReadProps(parquet.NewReaderProperties(mem)))
@@ -33,49 +30,47 @@ func readParquet(t *table, f *io.SectionReader) error {
 	if err := t.beginArrow(schema); err != nil {
 		return err
 	}
-	for g := range pf.NumRowGroups() {
-		base, rows := t.rows, pf.MetaData().RowGroup(g).NumRows()
-		if err := t.growBy(rows); err != nil {
-			return err
+	if err := t.reserve(pf.NumRows()); err != nil {
+		return err
+	}
+	for i, c := range t.columns {
+		if c.use == unused {
+			continue
 		}
-		for c, role := range t.roles {
-			if role.use == unused {
-				continue
-			}
-			if err := checkChunk(pf, g, r.Manifest.Fields[c].ColIndex, f.Size()); err != nil {
-				return t.damaged(err)
-			}
-			if err := t.chunk(r, g, c, base, int(rows)); err != nil {
-				return err
-			}
+		if err := t.readColumn(r, i, f.Size()); err != nil {
+			return t.damaged(err)
 		}
 	}
 	return nil
 }
 
-// chunk reads column c of row group g, whose first row is number base.
-func (t *table) chunk(r *pqarrow.FileReader, g, c, base, rows int) error {
+// readColumn reads the i-th column.
+func (t *table) readColumn(r *pqarrow.FileReader, i int, fileSize int64) error {
 	const batch = 1 << 14 // rows
-	leaf := r.Manifest.Fields[c].ColIndex
+	leaf, groups := r.Manifest.Fields[i].ColIndex, []int{}
+	for g := range r.ParquetReader().NumRowGroups() {
+		if err := checkChunk(r.ParquetReader(), g, leaf, fileSize); err != nil {
+			return err
+		}
+		groups = append(groups, g)
+	}
 	// Unlike the readers of records and tables, this one starts no goroutine. A panic of a goroutine on
 	// damaged bytes could not be recovered.
-	column, err := r.GetFieldReader(context.Background(), c, map[int]bool{leaf: true}, []int{g})
+	cells, err := r.GetFieldReader(context.Background(), i, map[int]bool{leaf: true}, groups)
 	if err != nil {
-		return t.damaged(err)
+		return err
 	}
-	defer column.Release()
-	for row := 0; row < rows; {
-		pieces, err := column.NextBatch(int64(min(batch, rows-row)))
+	defer cells.Release()
+	for row := 0; row < t.rows; {
+		pieces, err := cells.NextBatch(int64(min(batch, t.rows-row)))
 		if err != nil {
-			return t.damaged(err)
+			return err
 		}
-		if n := pieces.Len(); n == 0 || n > rows-row {
-			return t.damaged(fmt.Errorf("column %q ends after %d of %d rows", t.roles[c].name, row+n, rows))
+		if n := pieces.Len(); n == 0 || n > t.rows-row {
+			return fmt.Errorf("column %q ends after %d of %d rows", t.columns[i].name, row+n, t.rows)
 		}
 		for _, a := range pieces.Chunks() {
-			if err := t.fill(t.roles[c], base+row, a); err != nil {
-				return err
-			}
+			t.fill(t.columns[i], row, a)
 			row += a.Len()
 		}
 		pieces.Release()

@@ -2,6 +2,7 @@ package population
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -32,39 +33,39 @@ func (t *table) report(missing float64) *Report {
 			wording.Percent(missing))
 	}
 	add("%s", rows)
-	negative := t.labels[0]
+	negative := t.label.values[0]
 	if negative == d.Positive {
-		negative = t.labels[1]
+		negative = t.label.values[1]
 	}
 	add("label %q: %q is +1, %q is -1", d.Label, d.Positive, negative)
-	add("%s", t.used())
-	if left := t.leftOut(); left != "" {
+	add("%s", t.chosen())
+	if left, n := t.leftOut(); left != "" {
 		add("left out: %s", left)
 		warn("%s left out: %s. To choose columns, list them in problem.data.features (numbers) or "+
-			"problem.data.categorical (text)", wording.Count(len(t.left), "column"), left)
-	} else if n := len(t.roles) - len(d.Features) - len(d.Categorical) - 1; n > 0 {
+			"problem.data.categorical (text)", wording.Count(n, "column"), left)
+	} else if n := len(t.columns) - len(t.used()); n > 0 {
 		add("left out: %s that problem.data.features does not list", wording.Count(n, "column"))
 	}
-	for k := range d.Features {
-		t.suspect(k, warn)
+	for _, c := range t.features {
+		t.suspect(c, warn)
 	}
-	for k, values := range t.values {
-		if n := len(values); n > 100 && n > t.rows/10 {
+	for _, c := range t.categories {
+		if n := len(categoriesOf(c)); n > 100 && n > t.rows/10 {
 			warn("column %q has %d values in %d rows, and each becomes a coordinate; leave it out of "+
-				"problem.data.categorical if it names the rows", d.Categorical[k], n, t.rows)
+				"problem.data.categorical if it names the rows", c.name, n, t.rows)
 		}
 	}
 	return r
 }
 
-// used lists the columns that are used.
-func (t *table) used() string {
+// chosen lists the columns that the rows are made of.
+func (t *table) chosen() string {
 	var parts []string
-	if n := len(t.spec.Features); n > 0 {
+	if n := len(t.features); n > 0 {
 		parts = append(parts, fmt.Sprintf("%s: %s", wording.Count(n, "feature"), quoted(t.spec.Features)))
 	}
-	for k, name := range t.spec.Categorical {
-		parts = append(parts, fmt.Sprintf("%q as %s", name, wording.Count(len(t.values[k]), "0/1 column")))
+	for _, c := range t.categories {
+		parts = append(parts, fmt.Sprintf("%q as %s", c.name, wording.Count(len(categoriesOf(c)), "0/1 column")))
 	}
 	if t.spec.Bias {
 		parts = append(parts, "a constant (bias)")
@@ -72,47 +73,39 @@ func (t *table) used() string {
 	return strings.Join(parts, "; ")
 }
 
-// leftOut lists the columns that are left out by default, with the reasons.
-func (t *table) leftOut() string {
-	const most = 12
+// leftOut lists the columns that are left out by default, with the reasons, and counts them. Lines that end with a
+// delimiter make a column without name and cells, which does not count.
+func (t *table) leftOut() (list string, count int) {
 	var parts []string
-	for i, c := range t.left {
-		if i == most {
-			parts = append(parts, fmt.Sprintf("%d more", len(t.left)-most))
-			break
+	for _, c := range t.columns {
+		if t.chooses && c.use == unused && (c.name != "" || c.gaps < t.rows) {
+			parts = append(parts, fmt.Sprintf("%q (%s)", c.name, c.why))
 		}
-		parts = append(parts, fmt.Sprintf("%q (%s)", c.name, c.why))
 	}
-	return strings.Join(parts, ", ")
+	return wording.Few(parts, 12), len(parts)
 }
 
 // suspect warns about a feature that looks like a number of the row, or has a value that looks like a code for missing
 // cells: the least or largest one, written with nines only, and far from all others.
-func (t *table) suspect(k int, warn func(format string, a ...any)) {
-	features, name := len(t.spec.Features), t.spec.Features[k]
+func (t *table) suspect(c *column, warn func(format string, a ...any)) {
 	ascending, low, high := t.rows >= 10, math.Inf(1), math.Inf(-1)
 	codes := map[float64]int{}
-	for i := range t.rows {
-		v := t.numbers[i*features+k]
+	for i, v := range c.numbers {
 		if code := math.Abs(v); slices.Contains(codesForMissing, code) {
 			codes[v]++
 		} else {
 			low, high = min(low, v), max(high, v)
 		}
-		ascending = ascending && v == math.Trunc(v) && (i == 0 || v > t.numbers[(i-1)*features+k])
+		ascending = ascending && v == math.Trunc(v) && (i == 0 || v > c.numbers[i-1])
 	}
 	if ascending && !t.single {
 		warn("column %q counts the rows: its values are whole, ascending and all different. If it is an identifier, "+
-			"list the other columns in problem.data.features", name)
+			"list the other columns in problem.data.features", c.name)
 	}
-	for _, code := range codesForMissing {
-		for _, v := range []float64{-code, code} {
-			n := codes[v]
-			far := max(low-v, v-high) > high-low || v < 0 && low >= 0
-			if n > 0 && low <= high && far {
-				warn("column %q is %v in %s and otherwise from %.4g to %.4g. If that stands for a missing value, empty "+
-					"these cells and set problem.data.missing", name, v, wording.Count(n, "row"), low, high)
-			}
+	for _, v := range slices.Sorted(maps.Keys(codes)) {
+		if low <= high && (max(low-v, v-high) > high-low || v < 0 && low >= 0) {
+			warn("column %q is %v in %s and otherwise from %.4g to %.4g. If that stands for a missing value, empty "+
+				"these cells and set problem.data.missing", c.name, v, wording.Count(codes[v], "row"), low, high)
 		}
 	}
 }

@@ -7,74 +7,140 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // maxLine is the largest number of bytes of a line, or of a row that has several.
 const maxLine = 32 << 20
 
-// A rationed reader reads from r until its ration is used up. It keeps a line without an end out of memory.
-type rationed struct {
-	r    io.Reader
-	left int
-}
-
 var errTooLong = errors.New("the line is too long")
 
-func (r *rationed) Read(b []byte) (int, error) {
-	if r.left <= 0 {
+// A textReader reads a text file. It keeps a line without an end out of memory: it reads until its ration is used up.
+type textReader struct {
+	*bufio.Reader
+	from   io.Reader
+	ration int // bytes
+}
+
+// rationed reads the bytes of a text file within its ration.
+type rationed struct{ *textReader }
+
+func (r rationed) Read(b []byte) (int, error) {
+	if r.ration <= 0 {
 		return 0, errTooLong
 	}
-	n, err := r.r.Read(b)
-	r.left -= n
+	n, err := r.from.Read(b)
+	r.ration -= n
 	return n, err
 }
 
-// openText opens a text file from its beginning: UTF-8, with or without a byte order mark, plain or compressed by
-// gzip. ration limits what is read.
-func (t *table) openText(file *io.SectionReader) (text *bufio.Reader, ration *rationed, err error) {
-	ration = &rationed{io.NewSectionReader(file, 0, file.Size()), maxLine}
-	text = bufio.NewReaderSize(ration, 64<<10)
-	if mark, _ := text.Peek(2); string(mark) == "\x1f\x8b" {
-		unpacked, err := gzip.NewReader(text)
+// openText opens a text file: UTF-8, with or without a byte order mark, plain or compressed by gzip.
+func (t *table) openText(file io.Reader) (*textReader, error) {
+	x := &textReader{from: bufio.NewReader(file), ration: maxLine}
+	if mark, _ := x.from.(*bufio.Reader).Peek(2); string(mark) == "\x1f\x8b" {
+		unpacked, err := gzip.NewReader(x.from)
 		if err != nil {
-			return nil, nil, t.damaged(err)
+			return nil, t.unread(err)
 		}
-		packed := ration
-		ration = &rationed{readerFunc(func(b []byte) (int, error) {
-			packed.left = maxLine
-			return unpacked.Read(b)
-		}), maxLine}
-		text = bufio.NewReaderSize(ration, 64<<10)
+		x.from = unpacked
 	}
-	start, _ := text.Peek(64)
-	switch file := t.spec.File; {
-	case bytes.HasPrefix(start, []byte("\uFEFF")):
-		_, _ = text.Discard(3)
-	case bytes.HasPrefix(start, []byte("\xFF\xFE")), bytes.HasPrefix(start, []byte("\xFE\xFF")),
-		len(start) > 1 && (start[0] == 0) != (start[1] == 0):
-		return nil, nil, refuse("data.file", "%s is UTF-16, which is not supported; convert it: "+
-			"iconv -f UTF-16 -t UTF-8 %[1]s > utf8.csv", file)
-	case bytes.HasPrefix(start, []byte("PAR1")), bytes.HasPrefix(start, []byte("ARROW1")),
-		bytes.HasPrefix(start, []byte("PK\x03\x04")):
-		return nil, nil, refuse("data.file", "%s is not text; it begins like a Parquet, Arrow or zip file: "+
-			"rename it to .parquet or .arrow, or unzip it", file)
+	x.Reader = bufio.NewReaderSize(rationed{x}, 64<<10)
+	start, _ := x.Peek(64)
+	begins := func(marks ...string) bool {
+		return slices.ContainsFunc(marks, func(mark string) bool { return bytes.HasPrefix(start, []byte(mark)) })
 	}
-	return text, ration, nil
+	switch {
+	case begins("\uFEFF"):
+		_, _ = x.Discard(3)
+	case begins("\xFF\xFE", "\xFE\xFF"):
+		return nil, refuse("data.file", "%s is UTF-16; %s", t.spec.File, t.toUTF8("UTF-16"))
+	case len(start) > 1 && start[1] == 0 && start[0] != 0:
+		return nil, refuse("data.file", "%s is UTF-16; %s", t.spec.File, t.toUTF8("UTF-16LE"))
+	case begins("PAR1"):
+		return nil, refuse("data.file", "%s is not text; set problem.data.format: parquet", t.spec.File)
+	case begins("ARROW1", "\xFF\xFF\xFF\xFF"):
+		return nil, refuse("data.file", "%s is not text; set problem.data.format: arrow", t.spec.File)
+	case begins("PK\x03\x04"):
+		return nil, refuse("data.file", "%s is a zip file or a spreadsheet; unzip it, or save the sheet as CSV", t.spec.File)
+	}
+	return x, nil
 }
 
-// readerFunc is an io.Reader.
-type readerFunc func(b []byte) (int, error)
-
-func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+// toUTF8 returns the command that converts the file from an encoding.
+func (t *table) toUTF8(from string) string {
+	return fmt.Sprintf("convert it: iconv -f %s -t UTF-8 %s > utf8.csv", from, wording.ShellWord(t.spec.File))
+}
 
 // unread returns the error of a text file that cannot be read further.
 func (t *table) unread(err error) error {
 	switch {
-	case errors.Is(err, errTooLong):
+	case errors.Is(err, errTooLong), errors.Is(err, bufio.ErrTooLong):
 		return refuse("data.file", "%s: a row has more than %d bytes; is it a text file, with a quote at the end of "+
 			"each cell that begins with one?", t.spec.File, maxLine)
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.Is(err, io.ErrUnexpectedEOF):
 		return t.damaged(fmt.Errorf("gzip: %w", err))
 	}
 	return refuse("data.file", "%s: %v", t.spec.File, err)
+}
+
+// missingWords are the texts that stand for a missing number, in lower case.
+var missingWords = []string{"", "?", "-", ".", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "(null)", "none",
+	`\n`, "missing", "#div/0!", "#value!", "1.#ind", "-1.#ind", "1.#qnan"}
+
+// isMissing reports whether a text in a column of numbers stands for a missing one.
+func isMissing(text string) bool { return slices.Contains(missingWords, strings.ToLower(text)) }
+
+// parse returns the number that a text stands for: true is 1 and false is 0.
+func (t *table) parse(text string) (v float64, ok bool) {
+	switch {
+	case strings.EqualFold(text, "true"):
+		return 1, true
+	case strings.EqualFold(text, "false"):
+		return 0, true
+	}
+	if t.spec.Decimal == "," {
+		if strings.Contains(text, ".") {
+			return 0, false
+		}
+		text = strings.Replace(text, ",", ".", 1)
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil || errors.Is(err, strconv.ErrRange)
+}
+
+// notNumbers lists reasons why a text is no number.
+var notNumbers = []struct {
+	is     *regexp.Regexp
+	points bool // only if the decimal sign is a point
+	remedy string
+}{
+	{regexp.MustCompile(`^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}`), false, ", a date; write dates as numbers"},
+	{regexp.MustCompile(`^\d{1,2}:\d{2}`), false, ", a time; write times as numbers"},
+	{regexp.MustCompile(`^-?\d{1,3}(,\d{3})+(\.\d+)?$`), true, "; write numbers without commas between thousands"},
+	{regexp.MustCompile(`^-?\d*,\d+$`), true, `; for decimal commas set problem.data.decimal: ","`},
+	{regexp.MustCompile(`^[-−(]?[$€£]?[\s\d.,'’\x{a0}\x{202f}]*\d[\s\d.,'’\x{a0}\x{202f}]*[%$€£)]?$`), false,
+		"; write numbers without signs and separators"},
+}
+
+// notNumber returns the reason why a text is no number, if it can be guessed, and the remedy.
+func (t *table) notNumber(text string) string {
+	for _, n := range notNumbers {
+		if n.is.MatchString(text) && !(n.points && t.spec.Decimal == ",") {
+			return n.remedy
+		}
+	}
+	return ""
+}
+
+// clip returns the beginning of a text.
+func clip(text string) string {
+	if short := []rune(text); len(short) > 40 {
+		return string(short[:40]) + "..."
+	}
+	return text
 }
