@@ -55,7 +55,7 @@ type processes struct {
 }
 
 // idlePerSlot limits the processes that wait for a session of their key, per slot.
-const idlePerSlot = 2
+const idlePerSlot = 4
 
 // take returns an idle process with a key; nil if there is none, and then there is room for another process.
 func (ps *processes) take(key processKey) (taken *process) {

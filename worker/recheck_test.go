@@ -201,16 +201,18 @@ func TestProcessesMakeRoom(t *testing.T) {
 		return &other
 	}
 	runJob(t, s, rechecked(kind(1), trial.RecheckShuffled, 1))
-	a := runJob(t, s, kind(1)).values[0][0]
-	b := runJob(t, s, kind(2)).values[0][0]
-	c := runJob(t, s, kind(3)).values[0][0] // the process of the recheck is stopped
-	for i, want := range []float64{a, b, c} {
+	var first []float64 // values by kind
+	for i := range int64(idlePerSlot + 1) {
+		first = append(first, runJob(t, s, kind(i+1)).values[0][0]) // the last one stops the process of the recheck
+	}
+	for i, want := range first {
 		if got := runJob(t, s, kind(int64(i)+1)).values[0][0]; got != want {
 			t.Errorf("kind %d runs in a new process", i+1)
 		}
 	}
-	runJob(t, s, kind(4)) // the process of the first kind is stopped
-	if got := runJob(t, s, kind(3)).values[0][0]; got != c || len(s.w.processes.idle) != 3 {
+	runJob(t, s, kind(idlePerSlot+2)) // the process of the first kind is stopped
+	last := runJob(t, s, kind(idlePerSlot+1)).values[0][0]
+	if last != first[idlePerSlot] || len(s.w.processes.idle) != idlePerSlot+1 {
 		t.Errorf("%d processes", len(s.w.processes.idle))
 	}
 }

@@ -387,7 +387,7 @@ func withStanding(s *sheet.Sheet) *sheet.Sheet {
 
 // onePopulation explains n* if the population is a file.
 const onePopulation = "over data, n* is for one concept and one population; without disguise, what was known of them " +
-	"beforehand counts as learnt"
+	"beforehand counts as learned"
 
 // isOverData reports whether the population of some row is a file.
 func isOverData(s *sheet.Sheet) bool {
