@@ -68,7 +68,8 @@ func FuzzResponse(f *testing.F) {
 		}
 		const trials = 3
 		s := &Session{
-			replies: replies{trials: trials, ended: make([]bool, trials)}, metrics: []*pluginv1.Metric{{Name: "m"}},
+			replies: replies{hint: new(Command).hint, trials: trials, ended: make([]bool, trials)},
+			metrics: []*pluginv1.Metric{{Name: "m"}},
 		}
 		faults, err := s.faults(m.Faults)
 		if err == nil && len(faults) > trials {

@@ -58,6 +58,7 @@ func TestHints(t *testing.T) {
 	for words, hint := range map[string]string{
 		"File \"<frozen os>\", line 679, in __getitem__\nKeyError: 'LICENSE'": "add --plugin-env LICENSE to give",
 		"PermissionError: [Errno 13] Permission denied: '/srv/cache'":         "may write to $TMPDIR (HOME) only",
+		"OSError: [Errno 30] Read-only file system: 'model.bin'":              "may write to $TMPDIR (HOME) only",
 		"_multiprocessing.SemLock(\nPermissionError: Permission denied":       "Semaphores need a /dev/shm",
 		"KeyError: 'column'": "",
 	} {

@@ -48,6 +48,7 @@ type Session struct {
 // replies checks the replies of a session's trials.
 type replies struct {
 	setting *pluginv1.Setting
+	hint    func(message string) string // remedy for an error of the author's code; "": none
 	trials  int
 	ended   []bool    // failed trials
 	rows    []int     // numbers of answered points by trial
@@ -71,7 +72,8 @@ func (p *Process) Open(ctx context.Context, r OpenRequest, fill func(x, y []floa
 	}
 	trials := len(r.Seeds) / 2
 	s := &Session{p: p, replies: replies{
-		setting: r.Setting, trials: trials, ended: make([]bool, trials), rows: make([]int, trials),
+		setting: r.Setting, hint: p.child.command.hint, trials: trials,
+		ended: make([]bool, trials), rows: make([]int, trials),
 		queries: make([]int, trials),
 	}}
 	for _, a := range p.description.Algorithms {
@@ -363,6 +365,9 @@ func (s *replies) faults(packed []*pluginv1.Fault) (faults []Fault, err error) {
 		}
 		if f.Message != "" {
 			message = limited(f.Message)
+			if kind == Panic || kind == Error {
+				message += s.hint(message)
+			}
 		}
 		if !s.ended[j] {
 			s.ended[j] = true

@@ -201,16 +201,19 @@ func (h *child) startError(err error) error {
 	return e
 }
 
-// refusedPath matches a path in the last words of a program that may not read it.
-var refusedPath = regexp.MustCompile(`(?im)^.*permission denied.*$`)
+// refusedPath matches a message about a path that a program may not read or write.
+var refusedPath = regexp.MustCompile(`(?im)^.*(?:permission denied|read-only file system).*$`)
 
-// missingVariable matches the last words of a program in Python that lacks a variable of its environment.
-var missingVariable = regexp.MustCompile(`(?s)(?:environ|<frozen os>|os\.py).*KeyError: '(\w+)'`)
+// lookedUp matches a traceback of Python through a look-up of an environment variable, and missingKey its error.
+var (
+	lookedUp   = regexp.MustCompile(`environ|<frozen os>|os\.py`)
+	missingKey = regexp.MustCompile(`KeyError: '(\w+)'`)
+)
 
-// hint returns the remedy for a plugin whose last output reports a missing variable or refused access to a file; "" for
-// other output.
+// hint returns the remedy for a plugin whose output or error reports a missing variable or refused access to a file; ""
+// for other texts.
 func (c *Command) hint(stderr string) string {
-	if m := missingVariable.FindStringSubmatch(stderr); m != nil {
+	if m := missingKey.FindStringSubmatch(stderr); m != nil && lookedUp.MatchString(stderr) {
 		return fmt.Sprintf("\nA plugin gets few variables of the environment: add --plugin-env %s to give it that too", m[1])
 	}
 	if c.Sandbox.Mode == sandbox.Off {
