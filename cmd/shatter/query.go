@@ -153,6 +153,9 @@ func (f *queryFlags) run(c *cobra.Command, args []string, format string, width i
 	if err != nil {
 		return err
 	}
+	if err := query.CheckSyntax(sql); err != nil { // opening a partial result may take long
+		return err
+	}
 	db, err := f.open(c, dirs...)
 	if err != nil {
 		return err

@@ -16,6 +16,9 @@ type DB struct{}
 // Open returns ErrNoEngine.
 func Open(string, Options) (*DB, error) { return nil, ErrNoEngine }
 
+// CheckSyntax returns ErrNoEngine.
+func CheckSyntax(string) error { return ErrNoEngine }
+
 // Views returns nil.
 func (*DB) Views() []View { return nil }
 

@@ -176,6 +176,32 @@ func (r *Rows) check(sql string, values int) error {
 	})
 }
 
+// CheckSyntax returns the error for SQL that DuckDB cannot parse, before a result is opened.
+func CheckSyntax(sql string) error {
+	if err := readable(sql); err != nil {
+		return err
+	}
+	connector, err := duckdb.NewConnector("?enable_external_access=false", nil)
+	if err != nil {
+		return err
+	}
+	defer connector.Close()
+	conn, err := connector.Connect(context.Background())
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	s, err := conn.Prepare(sql)
+	var of *duckdb.Error
+	switch {
+	case err == nil:
+		return s.Close()
+	case errors.As(err, &of) && of.Type == duckdb.ErrorTypeParser:
+		return explain(of.Msg)
+	}
+	return nil // it may be valid for the views of a result
+}
+
 // prepared calls use with one prepared statement.
 func (r *Rows) prepared(sql string, use func(*duckdb.Stmt) error) error {
 	return r.conn.Raw(func(driver any) (err error) {
