@@ -166,10 +166,6 @@ func (l *verifyReport) tables(t *folder.Tables) {
 		l.line("plugins: %s", line)
 	}
 	if t.Open > 0 {
-		if t.Missing > 0 {
-			l.line("trials: %d of those that the curve counts are MISSING in the ledger, the first is %s",
-				t.Missing, t.FirstMissing)
-		}
 		l.line("files: not compared, because the ledger leaves %d cells UNDECIDED, the first is %s; "+
 			"run the sweep again to make the missing ones again", t.Open, t.FirstOpen)
 		return

@@ -13,8 +13,6 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/result"
-	"github.com/shatterlab/shatter/pipeline/result/sheet"
-	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -41,12 +39,10 @@ type Tables struct {
 	Contradictions []string // findings of rechecks, a sentence for each cell
 	Others         []string // sentences about outcomes that other plugin files than the present ones have made
 
-	Consumed     int64  // trials that enter the result
-	Missing      int64  // number of trials that the result's curve counts and the ledger lacks
-	FirstMissing string // first missing trial
-	Open         int    // number of cells that the ledger does not decide; if positive, nothing is recomputed
-	FirstOpen    string // what the first open cell waits for
-	Partial      string // reason why the result leaves cells open, and their number; "": it leaves none
+	Consumed  int64  // trials that enter the result
+	Open      int    // number of cells that the ledger does not decide; if positive, nothing is recomputed
+	FirstOpen string // what the first open cell waits for
+	Partial   string // reason why the result leaves cells open, and their number; "": it leaves none
 
 	Files    []result.FileCheck
 	Digest   string // digest of the recomputed files
@@ -55,7 +51,7 @@ type Tables struct {
 
 // Equal reports whether the check found no fault.
 func (t *Tables) Equal() bool {
-	return len(t.Damaged)+len(t.Conflicts)+len(t.Clashes)+len(t.Contradictions)+t.Open == 0 && t.Missing == 0 &&
+	return len(t.Damaged)+len(t.Conflicts)+len(t.Clashes)+len(t.Contradictions)+t.Open == 0 &&
 		t.Digest == t.Manifest && len(t.Different()) == 0
 }
 
@@ -100,7 +96,7 @@ func (f *Folder) CheckTables(digests map[string]string) (*Tables, error) {
 		return nil, err
 	}
 	if t.Open, t.FirstOpen = res.State.Open, res.State.FirstOpen; t.Open > 0 {
-		if t.findMissing(f); m.Partial == "" || t.Missing > 0 {
+		if m.Partial == "" {
 			return t, nil
 		}
 		t.Partial = fmt.Sprintf("%s, with %d of %d cells undecided", m.Partial, t.Open, len(f.Plan.Cells))
@@ -176,35 +172,4 @@ func (f *Folder) checkFinished(s result.State, m schemas.Manifest) error {
 		return f.unfinished("holds the result of an earlier sweep file, and the run of the new one has not ended")
 	}
 	return nil
-}
-
-// findMissing finds the trials that the curve's rows count and that the ledger lacks.
-func (t *Tables) findMissing(f *Folder) {
-	byName := map[string]*trial.Cell{}
-	for _, c := range f.Plan.Cells {
-		byName[c.Key.Short()] = c
-	}
-	curve, err := sheet.ReadTable(f.Dir, "curve")
-	if err != nil {
-		return // not compared: the open cells suffice as the finding
-	}
-	column := func(name string) int { return schemas.IndexOf(curve.Columns, name) }
-	id, size, trials := column("cell"), column("n"), column("trials")
-	if min(id, size, trials) < 0 {
-		return
-	}
-	for row := range curve.Len() {
-		name, _ := curve.At(row, id).(string)
-		n, _ := curve.At(row, size).(int64)
-		count, _ := curve.At(row, trials).(int64)
-		c := byName[name]
-		for rep := int64(0); c != nil && rep < min(count, 1<<31); rep++ {
-			if _, known := f.Ledger.Find(c.Key, n, rep); known {
-				continue
-			}
-			if t.Missing++; t.Missing == 1 {
-				t.FirstMissing = c.TrialID(n, rep)
-			}
-		}
-	}
 }
