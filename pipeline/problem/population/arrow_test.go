@@ -141,62 +141,6 @@ func TestFormatsAgree(t *testing.T) {
 	}
 }
 
-// Every numeric type can be a feature, every type with an exact text can be the label.
-func TestTypes(t *testing.T) {
-	ones := []any{"1", "0", "1", "1", "0"}
-	numbers := []arrow.DataType{
-		arrow.PrimitiveTypes.Int8, arrow.PrimitiveTypes.Int16, arrow.PrimitiveTypes.Int32, arrow.PrimitiveTypes.Int64,
-		arrow.PrimitiveTypes.Uint8, arrow.PrimitiveTypes.Uint16, arrow.PrimitiveTypes.Uint32, arrow.PrimitiveTypes.Uint64,
-		arrow.FixedWidthTypes.Float16, arrow.PrimitiveTypes.Float32, arrow.PrimitiveTypes.Float64,
-	}
-	texts := []arrow.DataType{
-		arrow.BinaryTypes.String,
-		arrow.BinaryTypes.LargeString,
-		&arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String},
-	}
-	for _, kind := range append(numbers, texts...) {
-		columns := []typed{{"a", arrow.PrimitiveTypes.Float64, ones}, {"y", kind, ones}}
-		if slices.Contains(numbers, kind) {
-			columns = append(columns, typed{"b", kind, ones})
-		}
-		checkOnes(t, kind.String(), columns, "1")
-	}
-	checkOnes(
-		t,
-		"bool",
-		[]typed{
-			{"a", arrow.PrimitiveTypes.Float64, ones},
-			{"y", arrow.FixedWidthTypes.Boolean, []any{"true", "false", "true", "true", "false"}},
-		},
-		"true",
-	)
-}
-
-// checkOnes reads columns whose numbers are 1 where the label is the positive one, else 0.
-func checkOnes(t *testing.T, name string, columns []typed, positive string) {
-	t.Helper()
-	q := overData("halfspace", 0)
-	q.Data.Positive, q.Data.Scale.Norm = positive, 10
-	for file, data := range map[string][]byte{
-		"arrow": arrowFile(t, columns, []int{5}), "parquet": parquetFile(t, columns, 5),
-	} {
-		p, err := read(q, testkit.WriteFile(t, "data."+file, string(data)))
-		if err != nil {
-			t.Errorf("%s, %s: %v", name, file, err)
-			continue
-		}
-		if p.Dim != len(columns)-1 || !slices.Equal(p.Y, []float64{1, -1, 1, 1, -1}) {
-			t.Errorf("%s, %s: %d numbers per row, labels %v", name, file, p.Dim, p.Y)
-		}
-		for i, v := range p.X {
-			if v != (p.Y[i/p.Dim]+1)/20 {
-				t.Errorf("%s, %s: rows %v", name, file, p.X)
-				break
-			}
-		}
-	}
-}
-
 func TestLargeUnsigned(t *testing.T) {
 	columns := []typed{
 		{"a", arrow.PrimitiveTypes.Uint64, []any{"18446744073709551615", "0", "1", "1", "1"}},

@@ -1,6 +1,7 @@
 package population
 
 import (
+	"bufio"
 	"encoding/csv"
 	"errors"
 	"io"
@@ -15,7 +16,7 @@ import (
 // A csvReader reads records of a CSV file.
 type csvReader struct {
 	*csv.Reader
-	text   *textReader
+	limit  *io.LimitedReader
 	table  *table
 	header []string
 }
@@ -26,7 +27,7 @@ func readCSV(t *table, file *io.SectionReader) error {
 	if err != nil {
 		return err
 	}
-	r := &csvReader{Reader: csv.NewReader(x), text: x, table: t}
+	r := &csvReader{Reader: csv.NewReader(x), limit: x.limit, table: t}
 	r.ReuseRecord, r.TrimLeadingSpace = true, t.spec.Delimiter != "\t"
 	if t.spec.Delimiter != "" {
 		r.Comma, _ = utf8.DecodeRuneInString(t.spec.Delimiter)
@@ -82,13 +83,15 @@ func (r *csvReader) readHeader() (columns []*column, err error) {
 
 // next reads one record. Spaces around a cell do not count.
 func (r *csvReader) next() ([]string, error) {
-	r.text.ration = maxLine
+	r.limit.N = maxLine
 	cells, err := r.Read()
 	for i := range cells {
 		cells[i] = strings.TrimSpace(cells[i])
 	}
 	bad, ok := errors.AsType[*csv.ParseError](err)
 	switch {
+	case r.limit.N <= 0:
+		return nil, r.table.unread(bufio.ErrTooLong)
 	case err == nil, errors.Is(err, io.EOF):
 		return cells, err
 	case !ok:

@@ -174,7 +174,7 @@ func TestRefuses(t *testing.T) {
 				`add one, or list the columns to use in problem.data.features`},
 		{"range of nothing", "aa,y\n1,p\n3,q\n", func(q *schemas.Problem) {
 			q.Data.Scale = schemas.Scale{Ranges: map[string][2]float64{"aa": {0, 1}, "ab": {0, 1}}}
-		}, `problem.data.scale.ranges: "ab" is not among the features, did you mean "aa"?`},
+		}, `problem.data.scale.ranges: unknown "ab", did you mean "aa"?`},
 		{"ordered, two columns", "a,b,y\n1,2,p\n3,4,q\n", ordinal,
 			`problem.data.features: FILE: one column of integers is needed, but 2 are numeric ("a", "b"); name one`},
 		{"ordered, fraction", "a,y\n1,p\n1.5,q\n", ordinal,

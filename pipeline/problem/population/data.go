@@ -99,9 +99,6 @@ func because(err error, format string, a ...any) error {
 	for _, e := range blame.All(err) {
 		hinted = append(hinted, &blame.Error{Key: e.Key, Reason: e.Reason + "; " + fmt.Sprintf(format, a...)})
 	}
-	if len(hinted) == 0 {
-		return err
-	}
 	return errors.Join(hinted...)
 }
 

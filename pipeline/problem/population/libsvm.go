@@ -2,7 +2,6 @@ package population
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -11,27 +10,54 @@ import (
 // libsvmLabel is the name of the column of labels. The other columns are named by their numbers.
 const libsvmLabel = "label"
 
-// A libsvmCell is a cell of a LIBSVM file, NUMBER:VALUE.
-type libsvmCell struct {
-	column int
-	value  string
+// A libsvmRow is a row of a LIBSVM file: a label, then NUMBER:VALUE for each number that is not 0.
+type libsvmRow struct {
+	line    int
+	label   string
+	columns []int
+	values  []string
 }
 
-// readLIBSVM reads a LIBSVM file: a label, then a cell for each number that is not 0. It reads the file twice: first to
-// find the numbers of the columns.
+// readLIBSVM reads a LIBSVM file. It fills the table after the last row, when the numbers of the columns are known.
 func readLIBSVM(t *table, file *io.SectionReader) error {
-	first, last := 1, 0
-	err := t.libsvmRows(file, func(_ int, _ string, cells []libsvmCell) error {
-		for _, c := range cells {
-			first, last = min(first, c.column), max(last, c.column)
-		}
-		return nil
-	})
-	if err == nil && last < first {
-		err = refuse("data.file", "%s holds no COLUMN:VALUE; is it a LIBSVM file?", t.spec.File)
-	}
+	x, err := t.openText(file)
 	if err != nil {
 		return err
+	}
+	lines := bufio.NewScanner(x)
+	lines.Buffer(nil, maxLine)
+	var rows []libsvmRow
+	first, last := 1, 0
+	for line := 1; lines.Scan(); line++ {
+		x.limit.N = maxLine
+		words, _, _ := strings.Cut(lines.Text(), "#")
+		fields := strings.Fields(words)
+		if len(fields) == 0 {
+			continue
+		}
+		row := libsvmRow{line: line, label: strings.TrimPrefix(fields[0], "+")}
+		before := -1
+		for _, word := range fields[1:] {
+			number, value, ok := strings.Cut(word, ":")
+			k, err := strconv.Atoi(number)
+			switch {
+			case !ok || err != nil || k < 0 || k > maxDim:
+				return refuse("data.file", "%s: row %d: %q is not COLUMN:VALUE with a column from 0 to %d; is it a LIBSVM file?",
+					t.spec.File, line, clip(word), maxDim)
+			case k <= before:
+				return refuse("data.file", "%s: row %d: column %d comes after column %d; is it a LIBSVM file?",
+					t.spec.File, line, k, before)
+			}
+			row.columns, row.values = append(row.columns, k), append(row.values, value)
+			before, first, last = k, min(first, k), max(last, k)
+		}
+		rows = append(rows, row)
+	}
+	switch {
+	case lines.Err() != nil:
+		return t.unread(lines.Err())
+	case last < first:
+		return refuse("data.file", "%s holds no COLUMN:VALUE; is it a LIBSVM file?", t.spec.File)
 	}
 	columns := []*column{{name: libsvmLabel, why: "it holds labels"}}
 	for k := first; k <= last; k++ {
@@ -40,66 +66,22 @@ func readLIBSVM(t *table, file *io.SectionReader) error {
 	if err := t.begin(columns); err != nil {
 		return err
 	}
-	return t.libsvmRows(file, func(line int, label string, cells []libsvmCell) error {
+	for _, row := range rows {
 		if err := t.reserve(1); err != nil {
 			return err
 		}
-		t.addText(t.label, line, label)
+		t.addText(t.label, row.line, row.label)
+		next := 0
 		for k, c := range columns[1:] {
 			value := "0"
-			if len(cells) > 0 && cells[0].column == first+k {
-				value, cells = cells[0].value, cells[1:]
+			if next < len(row.columns) && row.columns[next] == first+k {
+				value = row.values[next]
+				next++
 			}
 			if c.use != unused {
-				t.addText(c, line, value)
+				t.addText(c, row.line, value)
 			}
 		}
-		return nil
-	})
-}
-
-// libsvmRows calls a function with the line number, the label and the other cells of each row.
-func (t *table) libsvmRows(file *io.SectionReader, visit func(line int, label string, cells []libsvmCell) error) error {
-	_, _ = file.Seek(0, io.SeekStart) // always succeeds
-	x, err := t.openText(file)
-	if err != nil {
-		return err
-	}
-	lines := bufio.NewScanner(x)
-	lines.Buffer(nil, maxLine)
-	for line := 1; lines.Scan(); line++ {
-		x.ration = maxLine
-		words, _, _ := strings.Cut(lines.Text(), "#")
-		fields := strings.Fields(words)
-		if len(fields) == 0 {
-			continue
-		}
-		cells, err := libsvmCells(fields[1:])
-		if err != nil {
-			return refuse("data.file", "%s: row %d: %v; is it a LIBSVM file?", t.spec.File, line, err)
-		}
-		if err := visit(line, strings.TrimPrefix(fields[0], "+"), cells); err != nil {
-			return err
-		}
-	}
-	if lines.Err() != nil {
-		return t.unread(lines.Err())
 	}
 	return nil
-}
-
-// libsvmCells reads the cells of a row, whose columns ascend.
-func libsvmCells(words []string) (cells []libsvmCell, err error) {
-	for _, word := range words {
-		number, value, ok := strings.Cut(word, ":")
-		k, err := strconv.Atoi(number)
-		switch n := len(cells); {
-		case !ok || err != nil || k < 0 || k > maxDim:
-			return nil, fmt.Errorf("%q is not COLUMN:VALUE with a column from 0 to %d", clip(word), maxDim)
-		case n > 0 && k <= cells[n-1].column:
-			return nil, fmt.Errorf("column %d comes after column %d", k, cells[n-1].column)
-		}
-		cells = append(cells, libsvmCell{k, value})
-	}
-	return cells, nil
 }

@@ -16,50 +16,39 @@ const maxMatrix = 1 << 19
 // *blame.Error.
 func ReadMatrix(m *schemas.Matrix, domain uint64) (labels string, points int, err error) {
 	file := schemas.Data{File: m.File, Digest: m.Digest, Format: m.Format}
-	if err := resolveFormat(&file); err != nil {
-		return "", 0, blameFile(err)
-	}
-	if file.Delimiter != "" || file.Format == libsvmFormat {
-		return "", 0, refuse("file", "%s: a class matrix is a .csv, .parquet or .arrow file", m.File)
+	err = resolveFormat(&file)
+	if err == nil && (file.Delimiter != "" || file.Format == libsvmFormat) {
+		err = refuse("file", "%s: a class matrix is a .csv, .parquet or .arrow file", m.File)
 	}
 	t := &table{spec: &file, side: 2, matrix: true}
-	err = t.readFile()
-	if err == nil {
-		err = t.settle()
+	for _, step := range []func() error{t.readFile, t.settle} {
+		if err == nil {
+			err = step()
+		}
 	}
 	if err != nil {
 		return "", 0, blameFile(err)
 	}
-	m.Digest, m.Format = file.Digest, file.Format
-	points = len(file.Features)
+	m.Digest, m.Format, points = file.Digest, file.Format, len(file.Features)
 	switch {
 	case t.rows == 0:
 		return "", 0, refuse("file", "%s has no rows", m.File)
 	case domain != 0 && domain != uint64(points):
 		return "", 0, refuse("domain", "%d, but the class matrix has %d points; leave it out", domain, points)
 	}
-	labels, err = t.matrixLabels(points)
-	return labels, points, err
-}
-
-// matrixLabels returns the cells as text. No two rows are equal.
-func (t *table) matrixLabels(points int) (string, error) {
-	labels := make([]byte, t.rows*points)
-	for j, c := range t.features {
-		for i, v := range c.numbers {
-			labels[i*points+j] = '0' + byte(v)
-		}
-	}
-	first := map[string]int{}
+	all, first := make([]byte, 0, t.rows*points), map[string]int{}
 	for i := range t.rows {
-		row := string(labels[i*points : (i+1)*points])
+		for _, c := range t.features {
+			all = append(all, '0'+byte(c.numbers[i]))
+		}
+		row := string(all[i*points:])
 		if j, twice := first[row]; twice {
-			return "", refuse("file", "%s: hypotheses %d and %d, counted from 1, are the same function; remove one",
-				t.spec.File, j+1, i+1)
+			return "", 0, refuse("file", "%s: hypotheses %d and %d, counted from 1, are the same function; remove one",
+				m.File, j+1, i+1)
 		}
 		first[row] = i
 	}
-	return string(labels), nil
+	return string(all), points, nil
 }
 
 // blameFile blames problem.file for what is wrong with a table that was read as data.

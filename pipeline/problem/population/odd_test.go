@@ -380,17 +380,24 @@ func oddArrow(t *testing.T) (out []oddFile) {
 		}
 		return []typed{{"a", a, []any{"0.5", "-0.25", "0", "0.75"}}, {"b", b, ones}, {"y", y, []any{"p", "q", "p", "q"}}}
 	}
-	for _, c := range []struct {
+	kinds := []struct {
 		name    string
 		a, b, y arrow.DataType
 	}{
-		{"integers", primitive.Float32, primitive.Uint8, binary.LargeString},
 		{"decimals", &arrow.Decimal128Type{Precision: 10, Scale: 4}, &arrow.Decimal256Type{Precision: 40, Scale: 2},
 			binary.String},
 		{"booleans", primitive.Float64, arrow.FixedWidthTypes.Boolean, binary.String},
 		{"dictionaries", primitive.Float64, primitive.Int64, dictionary(primitive.Uint32, binary.String)},
+		{"float16", arrow.FixedWidthTypes.Float16, primitive.Float32, binary.LargeString},
 		{"views", primitive.Float64, dictionary(primitive.Int8, primitive.Int64), binary.StringView}, // Arrow only
-	} {
+	}
+	for _, b := range []arrow.DataType{primitive.Int8, primitive.Int16, primitive.Int32, primitive.Uint8,
+		primitive.Uint16, primitive.Uint32, primitive.Uint64} {
+		kinds = append(kinds, kinds[0])
+		c := &kinds[len(kinds)-1]
+		c.name, c.a, c.b = b.String(), primitive.Float64, b
+	}
+	for _, c := range kinds {
 		table := columns(c.a, c.b, c.y)
 		out = append(out, oddFile{c.name + ".arrow", string(arrowFile(t, table, []int{1, 0, 3})), "", "", ""})
 		if c.name != "views" {
@@ -413,13 +420,15 @@ func oddArrow(t *testing.T) (out []oddFile) {
 	for i, v := range []any{nil, "1", "p"} {
 		nulls[i].values = append(nulls[i].values, v)
 	}
-	words := columns(primitive.Float64, binary.String, binary.String)
+	words, truths := columns(primitive.Float64, binary.String, binary.String), slices.Clone(simple)
+	truths[2] = typed{"y", arrow.FixedWidthTypes.Boolean, []any{"true", "false", "true", "false"}}
 	const notArrow, notParquet = `.file: FILE is damaged, or not a file of the format arrow: `,
 		`.file: FILE is damaged, or not a file of the format parquet: `
 	return append(out, []oddFile{
 		{"lz4.feather", string(arrowFile(t, simple, []int{4}, ipc.WithLZ4())), "", "", ""},
 		{"delta.parquet", delta, "", "", ""},
 		{"stream.arrow", stream, "", "", ""},
+		{"boolean label.parquet", string(parquetFile(t, truths, 4)), `{"positive":"true"}`, "", ""},
 		{"nulls.parquet", string(parquetFile(t, nulls, 2)), "",
 			`.file: FILE: row 5, column "a": the cell is missing; drop the row, fill the cell, ` +
 				`or set problem.data.missing: drop or mean`, follow},

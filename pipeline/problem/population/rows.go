@@ -185,34 +185,26 @@ func (t *table) scale(rows *Rows) {
 // byNorm divides a row by the bound, or by its own norm if that is larger, and reports whether it is. With a bias,
 // the row and the constant 1 after it are then divided by sqrt(2).
 func (t *table) byNorm(row []float64) (beyond bool) {
-	if !t.spec.Bias {
-		return t.divide(row)
+	features, root := row, 1.0
+	if t.spec.Bias {
+		features, root = row[:len(row)-1], math.Sqrt2
 	}
-	beyond = t.divide(row[:len(row)-1])
-	for j := range row {
-		row[j] /= math.Sqrt2
-	}
-	return beyond
-}
-
-// divide divides numbers by the bound, or by their own norm if that is larger.
-func (t *table) divide(row []float64) (beyond bool) {
 	largest, sum := 0.0, 0.0
-	for _, v := range row {
+	for _, v := range features {
 		largest = max(largest, math.Abs(v))
 	}
-	if largest == 0 {
-		return false
-	}
-	for _, v := range row {
+	for _, v := range features {
 		sum += float64((v / largest) * (v / largest))
 	}
-	norm := math.Sqrt(sum) // of row/largest, so that nothing overflows
+	norm := math.Sqrt(sum) // norm of features/largest, so that nothing overflows; NaN if all are 0
 	beyond = norm > t.spec.Scale.Norm/largest
-	for j, v := range row {
-		if row[j] = v / t.spec.Scale.Norm; beyond {
-			row[j] = v / largest / norm
+	for j, v := range features {
+		if features[j] = v / t.spec.Scale.Norm; beyond {
+			features[j] = v / largest / norm
 		}
+	}
+	for j := range row {
+		row[j] /= root
 	}
 	return beyond
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/shatterlab/shatter/pipeline/problem/blame"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -301,13 +302,9 @@ func checkRanges(ranges map[string][2]float64, features []string) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(ranges)) {
-		if slices.Contains(features, name) {
-			continue
+		if !slices.Contains(features, name) {
+			return blame.Name("problem.data.scale.ranges", name, features)
 		}
-		if n, ok := wording.Nearest(name, features); ok {
-			return refuse("data.scale.ranges", "%q is not among the features, did you mean %q?", name, n)
-		}
-		return refuse("data.scale.ranges", "%q is not among the features %s", name, quoted(features))
 	}
 	return nil
 }

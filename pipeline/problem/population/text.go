@@ -18,38 +18,23 @@ import (
 // maxLine is the largest number of bytes of a line, or of a row that has several.
 const maxLine = 32 << 20
 
-var errTooLong = errors.New("the line is too long")
-
-// A textReader reads a text file. It keeps a line without an end out of memory: it reads until its ration is used up.
+// A textReader reads a text file. Readers of lines set N of the limit to maxLine before each line: they keep a line
+// without an end out of memory.
 type textReader struct {
 	*bufio.Reader
-	from   io.Reader
-	ration int // bytes
-}
-
-// rationed reads the bytes of a text file within its ration.
-type rationed struct{ *textReader }
-
-func (r rationed) Read(b []byte) (int, error) {
-	if r.ration <= 0 {
-		return 0, errTooLong
-	}
-	n, err := r.from.Read(b)
-	r.ration -= n
-	return n, err
+	limit *io.LimitedReader
 }
 
 // openText opens a text file: UTF-8, with or without a byte order mark, plain or compressed by gzip.
-func (t *table) openText(file io.Reader) (*textReader, error) {
-	x := &textReader{from: bufio.NewReader(file), ration: maxLine}
-	if mark, _ := x.from.(*bufio.Reader).Peek(2); string(mark) == "\x1f\x8b" {
-		unpacked, err := gzip.NewReader(x.from)
-		if err != nil {
-			return nil, t.unread(err)
+func (t *table) openText(file io.Reader) (x textReader, err error) {
+	plain := bufio.NewReader(file)
+	x.limit = &io.LimitedReader{R: plain, N: maxLine}
+	if mark, _ := plain.Peek(2); string(mark) == "\x1f\x8b" {
+		if x.limit.R, err = gzip.NewReader(plain); err != nil {
+			return x, t.unread(err)
 		}
-		x.from = unpacked
 	}
-	x.Reader = bufio.NewReaderSize(rationed{x}, 64<<10)
+	x.Reader = bufio.NewReaderSize(x.limit, 64<<10)
 	start, _ := x.Peek(64)
 	begins := func(marks ...string) bool {
 		return slices.ContainsFunc(marks, func(mark string) bool { return bytes.HasPrefix(start, []byte(mark)) })
@@ -58,15 +43,15 @@ func (t *table) openText(file io.Reader) (*textReader, error) {
 	case begins("\uFEFF"):
 		_, _ = x.Discard(3)
 	case begins("\xFF\xFE", "\xFE\xFF"):
-		return nil, refuse("data.file", "%s is UTF-16; %s", t.spec.File, t.toUTF8("UTF-16"))
+		return x, refuse("data.file", "%s is UTF-16; %s", t.spec.File, t.toUTF8("UTF-16"))
 	case len(start) > 1 && start[1] == 0 && start[0] != 0:
-		return nil, refuse("data.file", "%s is UTF-16; %s", t.spec.File, t.toUTF8("UTF-16LE"))
+		return x, refuse("data.file", "%s is UTF-16; %s", t.spec.File, t.toUTF8("UTF-16LE"))
 	case begins("PAR1"):
-		return nil, refuse("data.file", "%s is not text; set problem.data.format: parquet", t.spec.File)
+		return x, refuse("data.file", "%s is not text; set problem.data.format: parquet", t.spec.File)
 	case begins("ARROW1", "\xFF\xFF\xFF\xFF"):
-		return nil, refuse("data.file", "%s is not text; set problem.data.format: arrow", t.spec.File)
+		return x, refuse("data.file", "%s is not text; set problem.data.format: arrow", t.spec.File)
 	case begins("PK\x03\x04"):
-		return nil, refuse("data.file", "%s is a zip file or a spreadsheet; unzip it, or save the sheet as CSV", t.spec.File)
+		return x, refuse("data.file", "%s is a zip file or a spreadsheet; unzip it, or save the sheet as CSV", t.spec.File)
 	}
 	return x, nil
 }
@@ -79,7 +64,7 @@ func (t *table) toUTF8(from string) string {
 // unread returns the error of a text file that cannot be read further.
 func (t *table) unread(err error) error {
 	switch {
-	case errors.Is(err, errTooLong), errors.Is(err, bufio.ErrTooLong):
+	case errors.Is(err, bufio.ErrTooLong):
 		return refuse("data.file", "%s: a row has more than %d bytes; is it a text file, with a quote at the end of "+
 			"each cell that begins with one?", t.spec.File, maxLine)
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.Is(err, io.ErrUnexpectedEOF):
