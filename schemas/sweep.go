@@ -45,8 +45,8 @@ type Sweep struct {
 	// SHA-256 of the file or, for a folder, of the list of its platforms and files.
 	Plugins []string `yaml:"plugins"`
 	Grid    `yaml:",inline"`
-	// Fits are slopes of n* (task online: of the mean regret) against numbers that the sweep
-	// varies. They only change the tables, not the cells.
+	// Fits are functions of numbers that the sweep varies, such as products of powers. Shatter fits
+	// them to n* (task online: to the mean regret). They only change the tables, not the cells.
 	Fits []FitSpec `yaml:"fits" jsonschema:"minItems=1,maxItems=100"`
 	// Grids are several grids in one file. The keys at the top level are the defaults of each; a
 	// key in a block replaces the whole key at the top level.
@@ -356,18 +356,20 @@ type AdversarySpec struct {
 	From Axis[Size] `yaml:"from"`
 }
 
-// FitSpec is a slope that the sweep reports: one for each group of cells that differ only in x.
+// FitSpec is a function that is fitted to n* (task online: to the mean regret): once for each
+// algorithm and group of cells that differ only in the numbers of its terms.
 type FitSpec struct {
-	// X is the number against which n* is fitted, by the name of its column: a number of the problem,
-	// such as d, margin or noise_rate, or epsilon, delta, alpha, beta, queries, rounds (task online) or
-	// a numeric parameter of an algorithm.
-	X string `yaml:"x" jsonschema:"required"`
-	// Scale selects of which of x and y (n* or the mean regret) the fit uses the logarithm: see the
-	// column scale of the result file fits.
-	Scale string `yaml:"scale" jsonschema:"required,registry=scale"`
-	// Exponent is the slope on this scale that a theorem claims. Tables show it next to the
-	// measured slope and judge it by the 95 % confidence interval of that slope.
-	Exponent *float64 `yaml:"exponent"`
+	// Model is the form of the function of the terms t1, t2, ...
+	Model string `yaml:"model" jsonschema:"required,registry=model"`
+	// In lists the terms. A term is a number that the sweep varies, by the name of its column (a
+	// number of the problem, such as d, margin or noise_rate, or epsilon, delta, alpha, beta, queries,
+	// rounds (task online) or a numeric parameter of an algorithm), or a product of powers and
+	// logarithms of them: epsilon, 1/epsilon, ln domain, d/(epsilon alpha), 1/alpha^2. The term 1 is
+	// the constant of a sum. An algorithm without one of the numbers is fitted without the term.
+	In []Value `yaml:"in" jsonschema:"required,minItems=1,maxItems=10"`
+	// Claimed lists the exponents or coefficients of the terms that a theorem claims. Tables show
+	// them next to the estimates and judge them by the confidence intervals.
+	Claimed []float64 `yaml:"claimed" jsonschema:"maxItems=10"`
 	// Source is that theorem.
 	Source string `yaml:"source" jsonschema:"maxLength=200"`
 }

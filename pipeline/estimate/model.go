@@ -36,11 +36,9 @@ type Model struct {
 // search reads too few sizes to fit a curve that does. Therefore FitModel returns no estimate in
 // two cases. In the first, the curves do not fit the fitted sizes (the deviance is beyond its 99
 // % point). In the second, a jump fits clearly better: one rate at all sizes below the isotonic
-// crossing and one from there on, with a likelihood more than e^2 times as large. If the fit is
-// doubtful, the interval also contains both ends of [Bracket], if it has two, which hold for
-// every success rate that does not fall. The fit is doubtful if the deviance is beyond its 90 %
-// point, the likelihood of a jump e^(1/2) times as large, or the isotonic crossing outside of the
-// middle half of the interval, in ln n. Steps between two neighboring sizes cannot be detected.
+// crossing and one from there on, with a likelihood more than e^2 times as large. If the deviance
+// is between its 90 % and its 99 % point, the likelihood is divided by the dispersion, which
+// widens the interval. Steps between two neighboring sizes cannot be detected.
 //
 // FitModel also returns no estimate if
 //
@@ -56,14 +54,13 @@ func FitModel(points []Point, target, level float64) Model {
 	if reason != "" {
 		return Model{Reason: reason}
 	}
-	jumps := jump(f.near) - f.likelihood()
 	switch {
 	case !f.fits(normal99):
 		return Model{Reason: "the curves do not fit: success has a plateau or steps near the target"}
-	case jumps > 2:
+	case jump(f.near)-f.likelihood() > 2:
 		return Model{Reason: "the curves do not fit: success jumps near the target"}
 	}
-	z := mathext.NormalQuantile(1 - level/2)
+	z := mathext.NormalQuantile(1-level/2) * math.Sqrt(f.dispersion())
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, c := range f.curves {
 		if !c.rises(f.near, float64(z*z)) {
@@ -85,10 +82,6 @@ func FitModel(points []Point, target, level float64) Model {
 	a, b := Bracket(points, target, level)
 	if m.N < float64(a) || b > 0 && m.N > float64(b) {
 		return Model{Reason: "the curves do not fit: they reach the target outside the bracket"}
-	}
-	place := (f.origin - math.Log(m.Low)) / math.Log(m.High/m.Low)
-	if doubt := !f.fits(normal90) || jumps > 0.5 || place < 0.25 || place > 0.75; doubt && a > 0 && b > 0 {
-		m.Low, m.High = min(m.Low, float64(a)), max(m.High, float64(b))
 	}
 	return m
 }
@@ -245,19 +238,73 @@ const (
 // likelihood returns the likelihood of the better curve.
 func (f *fitPair) likelihood() float64 { return max(f.curves[0].likelihood, f.curves[1].likelihood) }
 
-// fits reports whether the deviance of the better curve is below the quantile of its distribution
-// (approximated as in Wilson and Hilferty 1931) that corresponds to the normal quantile z.
+// deviance returns twice the logarithm of the likelihood ratio between free rates and the better
+// curve, and its degrees of freedom.
+func (f *fitPair) deviance() (deviance, freedom float64) {
+	for _, c := range f.near {
+		deviance += 2 * logLikelihood(&Point{Successes: int(c.successes), Consumed: int(c.trials)})
+	}
+	return deviance - 2*f.likelihood(), float64(len(f.near) - 2)
+}
+
+// fits reports whether the deviance is below the quantile of its distribution (approximated as in
+// Wilson and Hilferty 1931) that corresponds to the normal quantile z.
 func (f *fitPair) fits(z float64) bool {
-	if len(f.near) <= 2 {
+	deviance, freedom := f.deviance()
+	if freedom <= 0 {
 		return true
 	}
-	full := 0.0
-	for _, c := range f.near {
-		full += logLikelihood(&Point{Successes: int(c.successes), Consumed: int(c.trials)})
-	}
-	freedom := float64(len(f.near) - 2)
 	root := 1 - 2/(9*freedom) + float64(z*math.Sqrt(2/(9*freedom)))
-	return 2*(full-f.likelihood()) <= freedom*root*root*root
+	return deviance <= freedom*root*root*root
+}
+
+// dispersion returns the factor by which the deviance exceeds its degrees of freedom, or 1 if the
+// curves fit.
+func (f *fitPair) dispersion() float64 {
+	if f.fits(normal90) {
+		return 1
+	}
+	deviance, freedom := f.deviance()
+	return deviance / freedom
+}
+
+// Effects returns the standard error of ln n*, as [FitModel] estimates it, and the change of ln n*
+// by one success instead of a miss at each of the points. The standard error contains the expected
+// information of the trials and half of the distance between the two curves. The change is 0 at
+// points that the curves were not fitted to.
+func Effects(points []Point, target float64) (se float64, effects []float64) {
+	effects = make([]float64, len(points))
+	modeled := slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Spot })
+	f, reason := fitBoth(modeled, target)
+	if reason != "" {
+		return 0, effects
+	}
+	variance := 0.0
+	for _, p := range f.near {
+		effect, rate := 0.0, 0.0
+		for _, c := range f.curves {
+			e, r := c.effect(f.near, p.x)
+			effect, rate = effect+e/2, rate+r/2
+		}
+		variance += float64(p.trials * effect * effect * rate * (1 - rate))
+		i := slices.IndexFunc(points, func(q Point) bool { return !q.Spot && math.Log(float64(q.N))-f.origin == p.x })
+		effects[i] = effect
+	}
+	apart := (f.curves[0].crossing - f.curves[1].crossing) / 2
+	return math.Sqrt(float64(variance*f.dispersion()) + float64(apart*apart)), effects
+}
+
+// effect returns the change of the crossing by one success instead of a miss at x, and the success
+// probability there.
+func (c *curve) effect(near []count, x float64) (change, rate float64) {
+	d := c.derivatives(near)
+	det := float64(d.aa*d.bb) - float64(d.ab*d.ab)
+	_, success, _ := c.terms(1, 1, c.a+float64(c.b*x))
+	_, miss, _ := c.terms(0, 1, c.a+float64(c.b*x))
+	score := success - miss
+	da := float64(score*(d.bb-float64(d.ab*x))) / det
+	db := float64(score*(float64(d.aa*x)-d.ab)) / det
+	return -(da + float64(c.crossing*db)) / c.b, -miss / score
 }
 
 // A link defines the success probability p as a function of eta = a + b x.

@@ -47,7 +47,8 @@ func (l rateCurve) world(seed uint64) world {
 }
 
 // TestModelCoverage checks that, on points as a search produces them, the interval covers n* with
-// the stated frequency, and that the estimate has little bias, for each curve.
+// the stated frequency, and that the estimate has little bias, for each curve, before and after a
+// sweep is extended.
 func TestModelCoverage(t *testing.T) {
 	testkit.Long(t)
 	const runs, level = 160, 0.05
@@ -70,37 +71,43 @@ func TestModelCoverage(t *testing.T) {
 		{"chance, needle", chance(0.5, needleCurve(1<<16, 0.03)), 0.95, 1.2, 335},
 		{"chance, logistic", chance(0.2, logisticCurve(900, 4, 0.7)), 0.7, 1.5, 350},
 	} {
-		t.Run(fmt.Sprintf("%s, %v, %v", c.name, c.target, c.within), func(t *testing.T) {
-			t.Parallel()
-			find := usual()
-			find.Target, find.Within = c.target, c.within
-			truth := c.distribution.reaches(c.target)
-			found, covered := 0, 0
-			var bias, square, width float64
-			for seed := range uint64(runs) {
-				m := FitModel(c.distribution.world(seed).solve(t, find).Points, c.target, level)
-				if m.Reason != "" {
-					continue
+		for _, extended := range []int{1, 60} { // more cells share the confidence after --extend
+			t.Run(fmt.Sprintf("%s, %v, %v, %d cells", c.name, c.target, c.within, extended), func(t *testing.T) {
+				t.Parallel()
+				find := usual()
+				find.Target, find.Within, find.Cells = c.target, c.within, extended
+				truth := c.distribution.reaches(c.target)
+				found, covered := 0, 0
+				var bias, square, width float64
+				for seed := range uint64(runs) {
+					points := c.distribution.world(seed).solve(t, find).Points
+					m := FitModel(points, c.target, level)
+					if m.Reason != "" {
+						continue
+					}
+					found++
+					if m.Low <= truth && truth <= m.High {
+						covered++
+					}
+					if a, b := Bracket(points, c.target, level); m.Low == float64(a) && m.High == float64(b) {
+						t.Errorf("seed %d: the interval is the bracket", seed)
+					}
+					miss := math.Log(m.N / truth)
+					bias, square, width = bias+miss, square+miss*miss, width+math.Log(m.High/m.Low)
 				}
-				found++
-				if m.Low <= truth && truth <= m.High {
-					covered++
+				share := float64(covered) / float64(found)
+				bias, width = bias/float64(found), width/float64(found)
+				deviation := math.Sqrt(square/float64(found) - bias*bias)
+				t.Logf("n* = %.1f: %d estimates, %.3f covered, bias %+.3f, deviation %.3f, mean width %.3f",
+					truth, found, share, bias, deviation, width)
+				if share < 0.93 || found*400 < c.least*runs {
+					t.Errorf("%d of %d intervals cover n* = %v, %d in 400 wanted at least", covered, found, truth, c.least)
 				}
-				miss := math.Log(m.N / truth)
-				bias, square, width = bias+miss, square+miss*miss, width+math.Log(m.High/m.Low)
-			}
-			share := float64(covered) / float64(found)
-			bias, width = bias/float64(found), width/float64(found)
-			deviation := math.Sqrt(square/float64(found) - bias*bias)
-			t.Logf("n* = %.1f: %d estimates, %.3f covered, bias %+.3f, deviation %.3f, mean width %.3f",
-				truth, found, share, bias, deviation, width)
-			if share < 0.93 || found*400 < c.least*runs {
-				t.Errorf("%d of %d intervals cover n* = %v, %d in 400 wanted at least", covered, found, truth, c.least)
-			}
-			if math.Abs(bias) > 0.025 || width > 12*deviation+0.02 {
-				t.Errorf("bias %v, mean width %v for a deviation of %v", bias, width, deviation)
-			}
-		})
+				if math.Abs(bias) > 0.025 || width > 12*deviation+0.02 {
+					t.Errorf("bias %v, mean width %v for a deviation of %v", bias, width, deviation)
+				}
+			})
+		}
 	}
 }
 
@@ -149,18 +156,6 @@ func TestNoModel(t *testing.T) {
 		if m.N != 0 || m.Low != 0 || m.High != 0 || !strings.Contains(m.Reason, c.reason) {
 			t.Errorf("%s: %+v, want the reason %q", c.name, m, c.reason)
 		}
-	}
-}
-
-// TestModelInDoubt checks that the interval contains the bracket if a jump fits slightly better
-// than the curves.
-func TestModelInDoubt(t *testing.T) {
-	var points []Point
-	for i, k := range []int{80, 82, 84, 96, 97} {
-		points = append(points, Point{N: 100 << i, Consumed: 100, Successes: k})
-	}
-	if m := FitModel(points, 0.9, 0.05); m.Low != 100 || m.High != 1600 || m.N < 400 || m.N > 800 {
-		t.Errorf("%+v, want the bracket from 100 to 1600", m)
 	}
 }
 

@@ -70,11 +70,17 @@ func TestReferenceValues(t *testing.T) {
 		near("GaussianEpsilon", privacy.GaussianEpsilon(c.Mu, c.Delta), c.Eps)
 	}
 	s := v.Slope
-	l := FitLine(s.X, s.Y, s.SE)
-	pair("FitLine", l.Intercept, l.Slope, [2]float64(s.Theta))
-	pair("FitLine, errors", l.InterceptError, l.SlopeError, s.Model)
-	pair("FitLine, inflated", l.InterceptError*l.Inflation, l.SlopeError*l.Inflation, s.Inflated)
-	near("FitLine, chi square", l.ChiSquare, s.Chi2)
+	var x [][]float64
+	var cells []*Observation
+	for i := range s.X {
+		x, cells = append(x, []float64{1, s.X[i]}), append(cells, &Observation{Y: s.Y[i], Error: s.SE[i]})
+	}
+	r := Regress(form(t, "sum"), x, 2, cells, s.Y, level)
+	a, b := r.Coefficients[0], r.Coefficients[1]
+	pair("Regress", a.Value, b.Value, [2]float64(s.Theta))
+	pair("Regress, errors", a.Error/r.Inflation, b.Error/r.Inflation, s.Model)
+	pair("Regress, inflated", a.Error, b.Error, s.Inflated)
+	near("Regress, chi square", r.ChiSquare, s.Chi2)
 }
 
 func (v *reference) nstar(

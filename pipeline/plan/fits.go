@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,45 +19,48 @@ import (
 
 // A Fit is one item of the sweep file's fits, with its points.
 type Fit struct {
-	X        string
-	Scale    estimate.Scale
-	Exponent *float64 // claimed exponent; nil: none
-	Source   string   // source of the claim
-	Fitted   string   // "n*" or "the mean regret"
-	Groups   []FitGroup
+	Form    estimate.Form
+	Terms   []string
+	Claimed []float64 // claimed coefficient of each term; nil: none
+	Source  string    // source of the claims
+	Fitted  string    // "n*" or "the mean regret"
+	Groups  []FitGroup
 }
 
-// A FitGroup is a set of points that agree in everything except x and the axes that zip pairs with x. It has at least
-// two different x.
+// A FitGroup is a set of points that agree in everything except the numbers of the terms and the
+// axes that zip pairs with them.
 type FitGroup struct {
 	Algorithm string // its name in the sweep file
 	Words     string // fixed values that differ between groups of the algorithm
+	Terms     []int  // indices of the terms that apply to the algorithm and vary
 	Points    []FitPoint
 }
 
 // A FitPoint is one point of a fit.
 type FitPoint struct {
-	Cell   int   // index in Plan.Cells
-	Rounds int64 // task online: the number of rounds, else 0
-	X      float64
+	Cell   int       // index in Plan.Cells
+	Rounds int64     // task online: the number of rounds, else 0
+	X      []float64 // value of each term of the group
 }
 
 func (f Fit) String() string {
-	ln := func(name string, log bool) string {
-		if log {
-			return "ln " + name
-		}
-		return name
+	var letters []string
+	for i := range f.Terms {
+		letters = append(letters, "abcefghijk"[i:i+1])
 	}
-	out := fmt.Sprintf("%s as a linear function of %s; one slope for each of %s of cells that differ only in %s",
-		ln(f.Fitted, f.Scale.LogY), ln(f.X, f.Scale.LogX), wording.Count(len(f.Groups), "group"), f.X)
-	if f.Exponent != nil {
-		out += fmt.Sprintf("; claimed slope %s", formatValue(*f.Exponent))
+	text := f.Fitted + " = " + f.Form.Formula(f.Terms, letters)
+	text += ", for " + wording.Count(len(f.Groups), "group") + " of cells that differ only in these numbers"
+	if len(f.Claimed) > 0 {
+		var claims []string
+		for _, v := range f.Claimed {
+			claims = append(claims, formatValue(v))
+		}
+		text += "; claimed: " + strings.Join(claims, ", ")
 		if f.Source != "" {
-			out += " (" + f.Source + ")"
+			text += " (" + f.Source + ")"
 		}
 	}
-	return out
+	return text
 }
 
 // A fitter finds the points of fits.
@@ -71,55 +75,79 @@ func (f *fitter) fits(r *sweep.Reporter) ([]Fit, error) {
 	var all []Fit
 	for i, spec := range f.file.Sweep.Fits {
 		path := fmt.Sprintf("fits[%d]", i)
-		scale, _ := estimate.ScaleNamed(spec.Scale)
-		fit := Fit{X: spec.X, Scale: scale, Exponent: spec.Exponent, Source: spec.Source, Fitted: "n*"}
+		form, _ := estimate.FormNamed(spec.Model)
+		fit := Fit{Form: form, Terms: make([]string, len(spec.In)), Claimed: spec.Claimed, Source: spec.Source, Fitted: "n*"}
+		for k, value := range spec.In {
+			fit.Terms[k] = value.Text
+		}
 		if f.file.Task().Rounds() {
 			fit.Fitted = "the mean regret"
 		}
-		if spec.Source != "" && spec.Exponent == nil {
-			r.At(path+".source", `a source requires the claimed exponent: add "exponent: 0.5"`)
+		if spec.Source != "" && spec.Claimed == nil {
+			r.At(path+".source", `a source requires the claimed exponents: add "claimed: [0.5]"`)
 		}
-		places := f.points(spec.X)
-		if len(places) == 0 {
-			f.explainMissing(spec.X, path+".x", r)
-			continue
+		if n := len(spec.Claimed); n > 0 && n != len(spec.In) {
+			r.At(path+".claimed", "%s for %s: one claim for each term is needed", wording.Count(n, "claim"),
+				wording.Count(len(spec.In), "term"))
 		}
-		if i := slices.IndexFunc(places, func(p FitPoint) bool { return p.X <= 0 }); i >= 0 && scale.LogX {
-			r.At(path+".scale", "%q has the value %s, which has no logarithm: use scale: linear or semilog, or "+
-				"exclude the value",
-				spec.X, formatValue(places[i].X))
+		terms, sound := f.terms(spec, path, r)
+		if !sound {
 			continue
 		}
 		var err error
-		if fit.Groups, err = f.groups(places, spec.X); err != nil {
+		if fit.Groups, err = f.groups(terms, form, path, r); err != nil {
 			return nil, err
-		}
-		if len(fit.Groups) == 0 {
-			r.At(path+".x", "no two cells differ in %q alone: give it a list of values", spec.X)
 		}
 		all = append(all, fit)
 	}
 	return all, nil
 }
 
-// points returns the points of the cells (in task online, of cells and numbers of rounds) that have an x.
-func (f *fitter) points(x string) (places []FitPoint) {
-	for i, c := range f.cells {
-		if c.Rung != nil { // no n*
-			continue
+// terms parses the terms of an item, and reports terms that no cell has.
+func (f *fitter) terms(spec schemas.FitSpec, path string, r *sweep.Reporter) (terms []term, sound bool) {
+	sound = true
+	for i, value := range spec.In {
+		text := value.Text
+		at := fmt.Sprintf("%s.in[%d]", path, i)
+		t, err := parseTerm(text)
+		if err != nil {
+			r.At(at, "%q: %v", sweep.Shorten(text), err)
+			sound = false
 		}
-		for _, rounds := range roundsOf(c) {
-			p := FitPoint{Cell: i, Rounds: rounds, X: float64(rounds)}
-			if !f.isRounds(x) {
-				var ok bool
-				if p.X, ok = valueIn(c, x); !ok {
-					continue
-				}
+		if len(t) == 0 && spec.Model != "sum" && err == nil {
+			r.At(at, "the term 1 is the constant of model: sum; the model %s has a constant", spec.Model)
+			sound = false
+		}
+		for _, x := range t.names() {
+			if !f.isKnown(x) {
+				f.explainMissing(x, at, r)
+				sound = false
 			}
-			places = append(places, p)
+		}
+		terms = append(terms, t)
+	}
+	return terms, sound
+}
+
+// isKnown reports whether some cell has a value of x.
+func (f *fitter) isKnown(x string) bool {
+	return f.isRounds(x) || slices.ContainsFunc(f.cells, func(c *trial.Cell) bool {
+		_, ok := valueIn(c, x)
+		return ok && c.Rung == nil
+	})
+}
+
+// values returns the values in a cell of the names that apply there.
+func (f *fitter) values(c *trial.Cell, rounds int64, names []string) map[string]float64 {
+	of := map[string]float64{}
+	for _, x := range names {
+		if f.isRounds(x) {
+			of[x] = float64(rounds)
+		} else if v, ok := valueIn(c, x); ok {
+			of[x] = v
 		}
 	}
-	return places
+	return of
 }
 
 // explainMissing reports an x that no cell has.
@@ -136,7 +164,7 @@ func (f *fitter) explainMissing(x, path string, r *sweep.Reporter) {
 	hint := wording.DidYouMean(x, slices.Sorted(maps.Keys(known)))
 	switch {
 	case x == "n" || strings.HasPrefix(x, "n_"):
-		r.At(path, "the fit is of n against x: name a number that n depends on%s", hint)
+		r.At(path, "the fit is of n against other numbers: name one that n depends on%s", hint)
 	case x == "replica":
 		r.At(path, "a replica is a copy with other noise, not a quantity%s", hint)
 	case quantity(x) != nil || x == trial.RoundsAxis:
@@ -148,15 +176,20 @@ func (f *fitter) explainMissing(x, path string, r *sweep.Reporter) {
 	}
 }
 
-// checkFits reports items of fits with an unknown x, in a file with other mistakes.
+// checkFits reports items of fits with an unknown name, in a file with other mistakes.
 func (l *layout) checkFits(r *sweep.Reporter) {
 	for i, spec := range l.file.Sweep.Fits {
-		path, x := fmt.Sprintf("fits[%d].x", i), spec.X
-		known := l.names[x] || isKey(x) || x == trial.RoundsAxis || x == "n" || strings.HasPrefix(x, "n_")
-		if known || !r.Sound(path) || l.partial && (l.catalog.parameters[x] || !r.Sound("plugins")) {
-			continue
+		for k, value := range spec.In {
+			t, _ := parseTerm(value.Text)
+			for _, x := range t.names() {
+				path := fmt.Sprintf("fits[%d].in[%d]", i, k)
+				known := l.names[x] || isKey(x) || x == trial.RoundsAxis || x == "n" || strings.HasPrefix(x, "n_")
+				if known || !r.Sound(path) || l.partial && (l.catalog.parameters[x] || !r.Sound("plugins")) {
+					continue
+				}
+				r.At(path, "unknown quantity %q%s", sweep.Shorten(x), wording.DidYouMean(x, l.namesLike(x)))
+			}
 		}
-		r.At(path, "unknown quantity %q%s", sweep.Shorten(x), wording.DidYouMean(x, l.namesLike(x)))
 	}
 }
 
@@ -213,34 +246,116 @@ func numbersOf(c *trial.Cell) (names []string) {
 	return names
 }
 
-// groups divides points into groups that agree in everything except x, in the order of the cells. It omits groups
-// with a single x.
-func (f *fitter) groups(places []FitPoint, x string) ([]FitGroup, error) {
+// groups divides the cells (in task online, the cells and numbers of rounds) into groups that agree
+// in everything except the numbers of the terms, in the order of the cells. It reports terms
+// without a place on the form's scale and terms that vary in no group. It omits groups in which no
+// term varies.
+func (f *fitter) groups(terms []term, form estimate.Form, path string, r *sweep.Reporter) ([]FitGroup, error) {
+	var names []string
+	for _, t := range terms {
+		names = append(names, t.names()...)
+	}
 	index := map[string]int{}
 	var all []FitGroup
-	fixed := make([]fixedValues, 0, len(places))
-	for _, p := range places {
-		c := f.cells[p.Cell]
-		values := f.origins[p.Cell].fixedBut(x, c)
-		if c.Kind().Rounds() && !f.isRounds(x) {
-			values.put(trial.RoundsAxis, p.Rounds, formatValue(float64(p.Rounds)))
+	var fixed []fixedValues
+	for cell, c := range f.cells {
+		if c.Rung != nil { // no n*
+			continue
 		}
-		id, err := trial.Canonical(values.id())
-		if err != nil {
-			return nil, err
+		for _, rounds := range roundsOf(c) {
+			apply, x, ok := place(terms, f.values(c, rounds, names), form, path, r)
+			if !ok {
+				return nil, nil
+			}
+			values := f.origins[cell].fixedBut(names, c)
+			if c.Kind().Rounds() && !slices.ContainsFunc(names, f.isRounds) {
+				values.put(trial.RoundsAxis, rounds, formatValue(float64(rounds)))
+			}
+			id, err := trial.Canonical([]any{apply, values.id()})
+			if err != nil {
+				return nil, err
+			}
+			i, ok := index[string(id)]
+			if !ok {
+				i = len(all)
+				index[string(id)] = i
+				all, fixed = append(all, FitGroup{Algorithm: c.As, Terms: apply}), append(fixed, values)
+			}
+			all[i].Points = append(all[i].Points, FitPoint{Cell: cell, Rounds: rounds, X: x})
 		}
-		i, ok := index[string(id)]
-		if !ok {
-			i = len(all)
-			index[string(id)] = i
-			all, fixed = append(all, FitGroup{Algorithm: c.As}), append(fixed, values)
-		}
-		all[i].Points = append(all[i].Points, p)
 	}
-	nameGroups(all, fixed)
-	return slices.DeleteFunc(all, func(g FitGroup) bool {
-		return !slices.ContainsFunc(g.Points, func(p FitPoint) bool { return p.X != g.Points[0].X })
-	}), nil
+	used := make([]bool, len(terms))
+	for i := range all {
+		all[i].dropConstants(terms, form)
+		for _, k := range all[i].Terms {
+			used[k] = used[k] || all[i].varies()
+		}
+	}
+	for k, t := range terms {
+		if !used[k] && len(t) > 0 {
+			r.At(fmt.Sprintf("%s.in[%d]", path, k), "no two cells differ in %q alone: give it a list of values",
+				strings.Join(t.names(), ", "))
+		}
+	}
+	kept := 0
+	for i, g := range all {
+		if g.varies() {
+			all[kept], fixed[kept] = g, fixed[i]
+			kept++
+		}
+	}
+	nameGroups(all[:kept], fixed)
+	return all[:kept], nil
+}
+
+// place returns the indices of the terms that apply in a cell, and their values. It reports a value
+// that has no place on the form's scale.
+func place(terms []term, of map[string]float64, form estimate.Form, path string, r *sweep.Reporter) (
+	apply []int, x []float64, ok bool,
+) {
+	for k, t := range terms {
+		if slices.ContainsFunc(t.names(), func(name string) bool { _, ok := of[name]; return !ok }) {
+			continue
+		}
+		v := t.value(of)
+		if at := form.Place(v); math.IsNaN(at) || math.IsInf(at, 0) {
+			r.At(fmt.Sprintf("%s.in[%d]", path, k), "the term has the value %s where %s: use another model or exclude "+
+				"the value", formatValue(v), assignments(t, of))
+			return nil, nil, false
+		}
+		apply, x = append(apply, k), append(x, v)
+	}
+	return apply, x, true
+}
+
+// assignments returns the values of the names in a term: "lambda = 0".
+func assignments(t term, of map[string]float64) string {
+	var all []string
+	for _, x := range t.names() {
+		all = append(all, x+" = "+formatValue(of[x]))
+	}
+	return wording.And(all)
+}
+
+// dropConstants removes terms that have one value in the group, because the constant of the form,
+// or the term 1, stands for them.
+func (g *FitGroup) dropConstants(terms []term, form estimate.Form) {
+	constant := form.Constant() || slices.ContainsFunc(g.Terms, func(k int) bool { return len(terms[k]) == 0 })
+	for i := len(g.Terms) - 1; i >= 0; i-- {
+		varies := slices.ContainsFunc(g.Points, func(p FitPoint) bool { return p.X[i] != g.Points[0].X[i] })
+		if varies || !constant || len(terms[g.Terms[i]]) == 0 {
+			continue
+		}
+		g.Terms = slices.Delete(slices.Clone(g.Terms), i, i+1)
+		for j := range g.Points {
+			g.Points[j].X = slices.Delete(g.Points[j].X, i, i+1)
+		}
+	}
+}
+
+// varies reports whether a term varies in the group.
+func (g *FitGroup) varies() bool {
+	return slices.ContainsFunc(g.Points, func(p FitPoint) bool { return !slices.Equal(p.X, g.Points[0].X) })
 }
 
 // nameGroups sets the Words of each group: the values that distinguish it from other groups of its algorithm.
@@ -293,11 +408,14 @@ func (v fixedValues) id() map[string]any {
 	return id
 }
 
-// fixedBut returns the values that stay fixed when x varies: the values in the sweep file except x and the axes that
-// zip pairs with it. Derived defaults, such as the parameters of a preset, the reference error or the evaluation, may
-// vary with x.
-func (d *draft) fixedBut(x string, c *trial.Cell) fixedValues {
-	varies := d.entry.pairedWith(x)
+// fixedBut returns the values that stay fixed when the numbers named vary: the values in the sweep
+// file except these and the axes that zip pairs with them. Derived defaults, such as the parameters
+// of a preset, the reference error or the evaluation, may vary too.
+func (d *draft) fixedBut(names []string, c *trial.Cell) fixedValues {
+	varies := map[string]bool{}
+	for _, x := range names {
+		maps.Copy(varies, d.entry.pairedWith(x))
+	}
 	var fixed fixedValues
 	put := func(name string, value any) {
 		if !varies[name] {

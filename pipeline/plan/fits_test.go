@@ -3,6 +3,8 @@ package plan
 import (
 	"bytes"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,8 +19,9 @@ goal: {alpha: 0.1, beta: [0.1, 0.2]}
 n: {from: 16, to: 1e6}
 exclude: [{distribution: uniform}, {beta: 0.2, epsilon: 1, algorithm: expmech/em}]
 fits:
-  - {x: domain, scale: log}
-  - {x: epsilon, scale: log-log, exponent: -1, source: Theorem 2}
+  - {model: sum, in: [ln domain, 1]}
+  - {model: power, in: 1/epsilon, claimed: 1, source: Theorem 2}
+  - {model: power, in: [epsilon, domain]}
 `
 
 // lines returns a plan's fits, one line for each group.
@@ -27,14 +30,22 @@ func lines(p *Plan) (out []string) {
 		for _, g := range f.Groups {
 			var at []string
 			for _, point := range g.Points {
-				where := fmt.Sprint(point.X)
-				if point.Rounds > 0 && f.X != "rounds" {
+				where := ""
+				for _, x := range point.X {
+					where += fmt.Sprintf(" %.4g", x)
+				}
+				if point.Rounds > 0 && !slices.Contains(f.Terms, "rounds") {
 					where += fmt.Sprint(" in ", point.Rounds)
 				}
-				at = append(at, where)
+				at = append(at, where[1:])
 			}
 			points := strings.Join(at, ", ")
-			out = append(out, fmt.Sprintf("%d %s %s %s | %s | %s", i, f.X, f.Scale.Name, g.Algorithm, g.Words, points))
+			var terms []string
+			for _, k := range g.Terms {
+				terms = append(terms, f.Terms[k])
+			}
+			out = append(out, fmt.Sprintf("%d %s %s: %s | %s | %s", i, f.Form.Name, strings.Join(terms, ", "), g.Algorithm,
+				g.Words, points))
 		}
 	}
 	return out
@@ -43,19 +54,23 @@ func lines(p *Plan) (out []string) {
 func TestFits(t *testing.T) {
 	p := mustResolve(t, fitted, algorithms(), "")
 	want := []string{
-		"0 domain log expmech/em | epsilon 0.5, beta 0.1 | 64, 256, 1024",
-		"0 domain log expmech/em | epsilon 0.5, beta 0.2 | 64, 256, 1024",
-		"0 domain log expmech/em | epsilon 1, beta 0.1 | 64, 256, 1024",
-		"0 domain log baseline/erm | beta 0.1 | 64, 256, 1024",
-		"0 domain log baseline/erm | beta 0.2 | 64, 256, 1024",
-		"1 epsilon log-log expmech/em | domain 64, beta 0.1 | 0.5, 1",
-		"1 epsilon log-log expmech/em | domain 256, beta 0.1 | 0.5, 1",
-		"1 epsilon log-log expmech/em | domain 1024, beta 0.1 | 0.5, 1",
+		"0 sum ln domain, 1: expmech/em | epsilon 0.5, beta 0.1 | 4.159 1, 5.545 1, 6.931 1",
+		"0 sum ln domain, 1: expmech/em | epsilon 0.5, beta 0.2 | 4.159 1, 5.545 1, 6.931 1",
+		"0 sum ln domain, 1: expmech/em | epsilon 1, beta 0.1 | 4.159 1, 5.545 1, 6.931 1",
+		"0 sum ln domain, 1: baseline/erm | beta 0.1 | 4.159 1, 5.545 1, 6.931 1",
+		"0 sum ln domain, 1: baseline/erm | beta 0.2 | 4.159 1, 5.545 1, 6.931 1",
+		"1 power 1/epsilon: expmech/em | domain 64 | 2, 1",
+		"1 power 1/epsilon: expmech/em | domain 256 | 2, 1",
+		"1 power 1/epsilon: expmech/em | domain 1024 | 2, 1",
+		"2 power epsilon, domain: expmech/em | beta 0.1 | 0.5 64, 1 64, 0.5 256, 1 256, 0.5 1024, 1 1024",
+		"2 power domain: expmech/em | beta 0.2 | 64, 256, 1024",
+		"2 power domain: baseline/erm | beta 0.1 | 64, 256, 1024",
+		"2 power domain: baseline/erm | beta 0.2 | 64, 256, 1024",
 	}
 	if diff := cmp.Diff(want, lines(p)); diff != "" {
 		t.Error(diff)
 	}
-	if f := p.Fits[1]; *f.Exponent != -1 || f.Source != "Theorem 2" {
+	if f := p.Fits[1]; f.Claimed[0] != 1 || f.Source != "Theorem 2" {
 		t.Errorf("%+v", f)
 	}
 	var words bytes.Buffer
@@ -63,10 +78,9 @@ func TestFits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		"fit         n* as a linear function of ln domain; one slope for each of 5 groups of cells that differ only in " +
-			"domain\n",
-		"fit         ln n* as a linear function of ln epsilon; one slope for each of 3 groups of cells that differ only in " +
-			"epsilon; claimed slope -1 (Theorem 2)\n",
+		"fit         n* = a ln domain + b, for 5 groups of cells that differ only in these numbers\n",
+		"fit         n* = C (1/epsilon)^a, for 3 groups of cells that differ only in these numbers; claimed: 1 (Theorem 2)\n",
+		"fit         n* = C epsilon^a domain^b, for 4 groups",
 	} {
 		if !strings.Contains(words.String(), line) {
 			t.Errorf("%q is missing in %s", line, words.String())
@@ -84,30 +98,31 @@ func TestFits(t *testing.T) {
 func TestFitsAlong(t *testing.T) {
 	for _, c := range []struct{ name, src, fits, want string }{
 		{"parameter", `problem: {class: halfspace, d: 10, margin: 0.1, distribution: skew}
-algorithms: [{use: boosting/hs-stl, lambda: [2, 4, 8], kappa: [0.1, 0.2]}, baseline/perceptron]`, "{x: p_lambda, scale: linear}",
+algorithms: [{use: boosting/hs-stl, lambda: [2, 4, 8], kappa: [0.1, 0.2]}, baseline/perceptron]`,
+			"{model: sum, in: [p_lambda]}",
 			"boosting/hs-stl | p_kappa 0.1 | 2, 4, 8; boosting/hs-stl | p_kappa 0.2 | 2, 4, 8"},
 		{"resolved with x", `problem: {class: halfspace, d: [10, 20], margin: 0.1, distribution: skew}
-algorithms: [{use: boosting/hs-stl, preset: [paper, calibrated]}]`, "{x: d, scale: linear}",
+algorithms: [{use: boosting/hs-stl, preset: [paper, calibrated]}]`, "{model: sum, in: [d]}",
 			"boosting/hs-stl | p_preset paper | 10, 20; boosting/hs-stl | p_preset calibrated | 10, 20"},
 		{"zip", `problem: {class: halfspace, d: [10, 20, 30], margin: [0.1, 0.2, 0.3], distribution: skew}
 algorithms: [{use: boosting/hs-stl, rounds: [1, 2, 3], lambda: [4, 5]}]
-zip: [[d, margin, rounds]]`, "{x: margin, scale: log}",
+zip: [[d, margin, rounds]]`, "{model: power, in: [margin]}",
 			"boosting/hs-stl | p_lambda 4 | 0.1, 0.2, 0.3; boosting/hs-stl | p_lambda 5 | 0.1, 0.2, 0.3"},
 		{"evaluation", `problem: {class: points, domain: [64, 2^20], distribution: uniform}
-algorithms: [expmech/em]`, "{x: domain, scale: log}", "expmech/em |  | 64, 1.048576e+06"},
+algorithms: [expmech/em]`, "{model: power, in: [domain]}", "expmech/em |  | 64, 1.049e+06"},
 		{"grids", `grids:
   - {problem: {class: points, domain: 64, distribution: uniform}, algorithms: [expmech/em]}
-  - {problem: {class: points, domain: [128, 256], distribution: uniform}, algorithms: [expmech/em, expmech/pf]}`, "{x: domain, scale: log}",
-			"expmech/em |  | 64, 128, 256; expmech/pf |  | 128, 256"},
+  - {problem: {class: points, domain: [128, 256], distribution: uniform}, algorithms: [expmech/em, expmech/pf]}`,
+			"{model: power, in: [domain]}", "expmech/em |  | 64, 128, 256; expmech/pf |  | 128, 256"},
 		{"noise", `problem: {class: points, domain: 64, distribution: uniform, noise: [{kind: none}, {kind: random, rate: [0.1, 0.2]}]}
-algorithms: [expmech/em]`, "{x: noise_rate, scale: linear}", "expmech/em | noise random | 0.1, 0.2"},
+algorithms: [expmech/em]`, "{model: sum, in: [noise_rate]}", "expmech/em |  | 0.1, 0.2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			src := "name: x\n" + c.src + "\nprivacy: {epsilon: 1, delta: 1e-6}\n" +
 				"goal: {alpha: 0.1, beta: 0.1, reference: 0}\nn: {from: 16, to: 1e6}\nfits: [" + c.fits + "]\n"
 			var got []string
 			for _, line := range lines(mustResolve(t, src, algorithms(), "")) {
-				got = append(got, strings.SplitN(line, " ", 4)[3])
+				got = append(got, strings.SplitN(line, ": ", 2)[1])
 			}
 			if diff := cmp.Diff(c.want, strings.Join(got, "; ")); diff != "" {
 				t.Error(diff)
@@ -122,23 +137,36 @@ problem: {class: points, domain: [4, 8], distribution: uniform}
 algorithms: [online/soa]
 adversary: {kind: random}
 rounds: [10, 100]
-fits: [{x: rounds, scale: log-log}, {x: domain, scale: log}]
+fits: [{model: power, in: [rounds]}, {model: power, in: [domain]}]
 `
 
 func TestFitsOfGames(t *testing.T) {
 	want := []string{
-		"0 rounds log-log online/soa | domain 4 | 10, 100",
-		"0 rounds log-log online/soa | domain 8 | 10, 100",
-		"1 domain log online/soa | rounds 10 | 4 in 10, 8 in 10",
-		"1 domain log online/soa | rounds 100 | 4 in 100, 8 in 100",
+		"0 power rounds: online/soa | domain 4 | 10, 100",
+		"0 power rounds: online/soa | domain 8 | 10, 100",
+		"1 power domain: online/soa | rounds 10 | 4 in 10, 8 in 10",
+		"1 power domain: online/soa | rounds 100 | 4 in 100, 8 in 100",
 	}
 	p := mustResolve(t, fittedGames, algorithms(), "")
 	if diff := cmp.Diff(want, lines(p)); diff != "" {
 		t.Error(diff)
 	}
-	begin := "ln the mean regret as a linear function of ln rounds; one slope for each of 2 groups"
+	begin := "the mean regret = C rounds^a, for 2 groups"
 	if got := p.Fits[0].String(); !strings.HasPrefix(got, begin) {
 		t.Error(got)
+	}
+}
+
+func TestTerms(t *testing.T) {
+	of := map[string]float64{"d": 3, "epsilon": 0.5, "alpha": 0.1, "domain": math.E * math.E}
+	for text, want := range map[string]float64{
+		"d": 3, "1": 1, "1/epsilon": 2, "ln domain": 2, "ln(domain)/(epsilon alpha)": 40, "1/alpha^2": 100, "d^0.5 d^0.5": 3,
+		"d * ln domain": 6, "d^-1/epsilon": 2.0 / 3, "ln domain^2": 4, "1 / (alpha*epsilon^2)": 40,
+	} {
+		got, err := parseTerm(text)
+		if v := got.value(of); err != nil || math.Abs(v-want) > 1e-12*want {
+			t.Errorf("%s: %v, %v, want %v", text, v, err, want)
+		}
 	}
 }
 
@@ -152,22 +180,27 @@ n: {from: 16, to: 1e6}
 fits: [%s]
 `
 	for _, c := range []struct{ fit, want string }{
-		{"{x: weight, scale: log}", `s:7:12: fits[0].x: unknown quantity "weight"; there is alpha, beta, d, delta, epsilon, kappa, lambda, margin, minority, noise_rate, rounds`},
-		{"{x: epsilom, scale: log}", `s:7:12: fits[0].x: unknown quantity "epsilom", did you mean "epsilon"?`},
-		{"{x: lamda, scale: log}", `s:7:12: fits[0].x: unknown quantity "lamda", did you mean "lambda"?`},
-		{"{x: domain, scale: log}", `s:7:12: fits[0].x: "domain" has no value in this sweep; there is alpha, `},
-		{"{x: margin, scale: log}", `s:7:12: fits[0].x: no two cells differ in "margin" alone: give it a list of values`},
-		{"{x: unit, scale: log}", `s:7:12: fits[0].x: "unit" has no numbers to fit against; there is `},
-		{"{x: distribution, scale: log}", `s:7:12: fits[0].x: "distribution" has no numbers to fit against; there is `},
-		{"{x: replica, scale: log}", `s:7:12: fits[0].x: a replica is a copy with other noise, not a quantity; there is `},
-		{"{x: n_star, scale: log}", `s:7:12: fits[0].x: the fit is of n against x: name a number that n depends on`},
-		{"{x: rounds, scale: log}", `s:7:12: fits[0].x: no two cells differ in "rounds" alone`},
-		{"{x: lambda, scale: log}", `s:7:27: fits[0].scale: "lambda" has the value 0, which has no logarithm: use ` +
-			`scale: linear or semilog, or exclude the value`},
-		{"{x: noise_rate, scale: log-log}", `s:7:31: fits[0].scale: "noise_rate" has the value 0`},
-		{"{x: d, scale: log, source: me}", `s:7:35: fits[0].source: a source requires the claimed exponent: add ` +
-			`"exponent: 0.5"`},
-		{"{x: d, scale: log}, {x: w, scale: log}", `s:7:32: fits[1].x: unknown quantity "w"`},
+		{"{model: power, in: weight}", `s:7:27: fits[0].in[0]: unknown quantity "weight"; there is alpha, beta, d, `},
+		{"{model: power, in: [d, epsilom]}", `s:7:31: fits[0].in[1]: unknown quantity "epsilom", did you mean "epsilon"?`},
+		{"{model: power, in: 1/lamda}", `s:7:27: fits[0].in[0]: unknown quantity "lamda", did you mean "lambda"?`},
+		{"{model: power, in: domain}", `s:7:27: fits[0].in[0]: "domain" has no value in this sweep; there is alpha, `},
+		{"{model: power, in: [d, margin]}", `s:7:31: fits[0].in[1]: no two cells differ in "margin" alone`},
+		{"{model: power, in: unit}", `s:7:27: fits[0].in[0]: "unit" has no numbers`},
+		{"{model: power, in: distribution}", `s:7:27: fits[0].in[0]: "distribution" has no numbers`},
+		{"{model: power, in: replica}", `s:7:27: fits[0].in[0]: a replica is a copy with other noise, not a quantity`},
+		{"{model: power, in: n_star}", `s:7:27: fits[0].in[0]: the fit is of n against other numbers`},
+		{"{model: power, in: rounds}", `s:7:27: fits[0].in[0]: no two cells differ in "rounds" alone`},
+		{"{model: power, in: lambda}",
+			`s:7:27: fits[0].in[0]: the term has the value 0 where lambda = 0: use another model`},
+		{"{model: sum, in: [1, 1/lambda]}", `s:7:29: fits[0].in[1]: the term has the value +Inf where lambda = 0`},
+		{"{model: sum, in: [1, ln noise_rate]}", `s:7:29: fits[0].in[1]: the term has the value -Inf where noise_rate = 0`},
+		{"{model: power, in: [d, 1]}", `s:7:31: fits[0].in[1]: the term 1 is the constant of model: sum`},
+		{"{model: sum, in: [d//2]}", `s:7:26: fits[0].in[0]: "d//2": a term is a product such as epsilon`},
+		{"{model: sum, in: [2 d]}", `s:7:26: fits[0].in[0]: "2 d": a term`},
+		{"{model: sum, in: [ln]}", `s:7:26: fits[0].in[0]: "ln": a term`},
+		{"{model: power, in: d, source: me}", `s:7:38: fits[0].source: a source requires the claimed exponents`},
+		{"{model: power, in: d, claimed: [1, 2]}", `s:7:39: fits[0].claimed: 2 claims for 1 term`},
+		{"{model: power, in: d}, {model: power, in: w}", `s:7:50: fits[1].in[0]: unknown quantity "w"`},
 	} {
 		_, err := resolve(t, fmt.Sprintf(src, c.fit), algorithms(), "")
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {

@@ -240,7 +240,8 @@ func TestFindMistakes(t *testing.T) {
 			`s:9:9: trials: with search write the number of trials of one search, "trials: {max: 50000}"`},
 		{"rounds of another task", spoil(ladderBase, "search: epsilon", "search: rounds", ", expmech/pf", ""),
 			`s:7:9: search: unknown number "rounds"`},
-		{"a fit", ladderBase + "fits: [{x: alpha, scale: linear}]\n", `s:9:12: fits[0].x: "alpha" has no value in this sweep`},
+		{"a fit", ladderBase + "fits: [{model: sum, in: alpha}]\n",
+			`s:9:25: fits[0].in[0]: "alpha" has no value in this sweep`},
 	} {
 		_, err := resolve(t, tt.src, algorithms(), "")
 		if err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {

@@ -30,7 +30,7 @@ trials: 20
 zip: [[d, beta]]
 exclude: [{algorithm: boosting/hs-stl, d: 20}]
 limits: {trial: 5m}
-fits: [{x: epsilon, scale: log-log}]
+fits: [{model: power, in: epsilon}]
 `
 
 // spoil replaces parts of src, all of which must exist.
@@ -105,11 +105,11 @@ n: [100]
 				`{column: [low, high], ...} for each numeric column`,
 			`s:5:46: grids[1].problem.data.file: open /nowhere.csv: no such file or directory`}},
 		{"a parameter, a value that is no number, an axis of zip and a quantity of fits", spoil(sound, "kappa", "kapa",
-			"epsilon: [1, 2]", "epsilon: [1, two]", "[[d, beta]]", "[[d, bet]]", "x: epsilon", "x: epsilom"), []string{
+			"epsilon: [1, 2]", "epsilon: [1, two]", "[[d, beta]]", "[[d, bet]]", "in: epsilon", "in: epsilom"), []string{
 			`s:8:46: algorithms[0].kapa: unknown parameter, did you mean "kappa"?`,
 			`s:10:24: privacy.epsilon[1]: "two" is not a number`,
 			`s:14:11: zip[0][1]: unknown axis "bet", did you mean "beta"?`,
-			`s:17:12: fits[0].x: unknown quantity "epsilom", did you mean "epsilon"?`}},
+			`s:17:27: fits[0].in[0]: unknown quantity "epsilom", did you mean "epsilon"?`}},
 		{"a problem that does not fit and an algorithm", spoil(sound, "skew", "needle", "baseline/perceptron", "nothing"), []string{
 			`s:6:17: problem.distribution: "needle" does not fit the class halfspace; choose iso, skew, ball-margin, iso-fixed or ` +
 				`skew-fixed`,
@@ -183,7 +183,7 @@ var planted = []struct {
 	{14, "[[d, beta]]", "[[d]]"},
 	{15, "d: 20}", "dd: 20}"},
 	{16, "5m", "5 parsecs"},
-	{17, "x: epsilon", "exponent: 1, X: epsilon"},
+	{17, "in: epsilon", "exponent: 1, X: epsilon"},
 }
 
 // For any combination of mistakes, each is reported at its line, and no other line is.

@@ -41,7 +41,7 @@ type Plan struct {
 	Name     string
 	Seed     trial.SweepSeed  // a secret seed is not drawn yet: see SetSeed
 	Cells    []*trial.Cell    // order of the tables
-	Fits     []Fit            // slopes to display; outcomes do not depend on them
+	Fits     []Fit            // fits to display; outcomes do not depend on them
 	Source   []byte           // content of the sweep file
 	File     string           // absolute path of the sweep file; empty: unknown
 	Metrics  []schemas.Metric // ordered by name, for display

@@ -123,9 +123,9 @@ func adversaries() (all []Entry) {
 	return all
 }
 
-func scales() (all []Entry) {
-	for _, w := range sweep.Vocabulary("scale") {
-		all = append(all, Entry{Name: w.Name, Doc: w.Doc, Example: "fits: [{x: d, scale: " + w.Name + "}]"})
+func models() (all []Entry) {
+	for _, w := range sweep.Vocabulary("model") {
+		all = append(all, Entry{Name: w.Name, Doc: w.Doc, Example: "fits: [{model: " + w.Name + ", in: [d]}]"})
 	}
 	return all
 }

@@ -60,7 +60,7 @@ func Kinds() []Kind {
 		{"noise", "noises", "values of problem.noise.kind", noises},
 		{"task", "tasks", "values of task", tasks},
 		{"adversary", "adversaries", "values of adversary.kind", adversaries},
-		{"scale", "scales", "values of fits.scale", scales},
+		{"model", "models", "values of fits.model", models},
 		{"column", "columns", "of result files", columns},
 		{"metric", "metrics", "of trials, measured by workers; columns m_NAME", metrics},
 		{"premise", "premises", "of theorems, as theory_reason names them", premises},

@@ -334,60 +334,53 @@ var boundColumns = []schemas.ColumnOf[BoundRow]{
 	label("source", "theorem and text", func(r *BoundRow) string { return r.Source }),
 }
 
-// fitColumns holds the columns of the fits: one row per item of the sweep file's fits and group of
-// cells that agree in all but x.
+// fitColumns holds the columns of the fits: one row per item of the sweep file's fits, group of
+// cells that agree in all but the numbers of its terms, and term.
 var fitColumns = []schemas.ColumnOf[FitRow]{
 	count("fit", "index of the item in fits, from 0", func(r *FitRow) int64 { return int64(r.Fit) }),
 	label("group", "values that are fixed in this group and differ in others; null if there are none",
 		func(r *FitRow) string { return r.Group }),
 	label("algorithm", "the algorithm's name in the sweep file", func(r *FitRow) string { return r.Algorithm }),
-	word("x", "quantity against which y is fitted", func(r *FitRow) string { return r.X }),
-	word("scale", scaleDoc(), func(r *FitRow) string { return r.Scale }),
+	word("model", modelDoc(), func(r *FitRow) string { return r.Model }),
+	word("term", "a term t of the model, which the estimate is about", func(r *FitRow) string { return r.Term }),
 	count("cells", "number of cells in the fit: decided cells or, in task online, cells with a mean regret",
 		func(r *FitRow) int64 { return int64(r.Cells) }),
 	label("y", "n_model; bracket, its geometric middle, if there is no n_model; both if only some cells "+
 		"have an n_model; or regret_mean", func(r *FitRow) string { return r.Y }),
-	float("slope", "slope of y against x on this scale, weighted least squares; null with fewer than two "+
-		"points", func(r *FitRow) float64 { return r.Slope }),
-	float("slope_se", "its standard error, from resampling whole repetitions, times inflation; null with "+
-		"two points", func(r *FitRow) float64 { return r.Error }),
-	float("slope_low", "lower end of the slope's 95 % confidence interval, slope - 1.96 slope_se; valid if "+
-		"the line is", func(r *FitRow) float64 { return r.Low }),
-	float("slope_high", "upper end of that interval", func(r *FitRow) float64 { return r.High }),
-	float("intercept", "intercept of the line, on this scale", func(r *FitRow) float64 { return r.Intercept }),
-	float("theory_slope", "the same slope through theory_n (theory_regret) of the same cells; null if one "+
+	float("estimate", "exponent, coefficient or rate of the term, by weighted least squares; null if the cells "+
+		"do not determine it", func(r *FitRow) float64 { return r.Value }),
+	float("estimate_se", "its standard error, from the likelihood of the trials, times inflation",
+		func(r *FitRow) float64 { return r.Error }),
+	float("estimate_low", "lower end of its confidence interval, estimate - z estimate_se. If the model is right, "+
+		"the intervals of all terms of a group hold together with 95 %: z is 1.96 for one term, 2.24 for two, 2.39 "+
+		"for three", func(r *FitRow) float64 { return r.Low }),
+	float("estimate_high", "upper end of that interval", func(r *FitRow) float64 { return r.High }),
+	float("theory_estimate", "the same estimate for theory_n (theory_regret) of the same cells; null if one "+
 		"of them has none", func(r *FitRow) float64 { return r.Theory }),
-	float("claimed", "exponent that the sweep file claims", (*FitRow).claimed),
+	float("claimed", "value that the sweep file claims", func(r *FitRow) float64 { return r.Claimed }),
 	label("claimed_source", "source of the claim", func(r *FitRow) string { return r.ClaimedSource }),
-	label("verdict", "verdict on the claim: rejected at 95 % if it is outside slope_low to slope_high, not "+
-		"rejected if it is inside, none if line is not linear; each fit separately; null without a claim or an "+
+	label("verdict", "verdict on the claim: rejected at 95 % if it is outside estimate_low to estimate_high, not "+
+		"rejected if it is inside, none if the model does not fit (goodness below 0.05); null without a claim or an "+
 		"interval", func(r *FitRow) string { return r.Verdict }),
-	label("line", "not linear if cells that follow the line have a chi_square as large with probability "+
-		"below 5 %, with cells-2 degrees of freedom; linear if the trials do not show that; null if there is "+
-		"no chi_square", func(r *FitRow) string { return r.Line }),
-	float("chi_square", "sum of the squares of the residuals, each divided by its cell's standard error; "+
-		"null with two points", func(r *FitRow) float64 { return r.ChiSquare }),
-	float("inflation", "sqrt(max(1, chi_square/(cells-2))): above 1, the cells scatter more than their "+
-		"trials explain, or the line is bent", func(r *FitRow) float64 { return r.Inflation }),
-	count("resamples", "number of resamples, of 200, in which each cell had an estimate",
-		func(r *FitRow) int64 { return int64(r.Resamples) }),
+	float("constant", "the factor C of the model; null for a sum", func(r *FitRow) float64 { return r.Constant }),
+	float("chi_square", "goodness of fit: sum of the squares of the residuals, each divided by its cell's "+
+		"standard error", func(r *FitRow) float64 { return r.ChiSquare }),
+	count("freedom", "degrees of freedom of chi_square: cells less coefficients",
+		func(r *FitRow) int64 { return int64(r.Freedom) }),
+	float("goodness", "p-value of the fit: probability of a chi_square as large if the model is right; null "+
+		"if there are as many coefficients as cells", func(r *FitRow) float64 { return r.PValue }),
+	float("inflation", "sqrt(max(1, chi_square/freedom)): above 1, the cells scatter more than their "+
+		"trials explain, or the model is wrong", func(r *FitRow) float64 { return r.Inflation }),
 	label("reason", "omissions, with the reason", func(r *FitRow) string { return r.Reason }),
 }
 
-// scaleDoc describes each scale.
-func scaleDoc() string {
+// modelDoc describes each model.
+func modelDoc() string {
 	var docs []string
-	for _, s := range estimate.Scales() {
-		docs = append(docs, s.Name+": "+s.Doc)
+	for _, f := range estimate.Forms() {
+		docs = append(docs, f.Name+": "+f.Doc)
 	}
 	return strings.Join(docs, "; ")
-}
-
-func (r *FitRow) claimed() float64 {
-	if r.Claimed == nil {
-		return math.NaN()
-	}
-	return *r.Claimed
 }
 
 // timingColumns holds the columns of the file timing: one row per message of a worker. The file is

@@ -27,7 +27,6 @@ func TestColumns(t *testing.T) {
 func TestColumnsReadTheirTypes(t *testing.T) {
 	theory := Theory{Value: 4, Source: "t", Standing: trial.Proved, Missing: "m", Contradicts: "c"}
 	population := &trial.Population{Positive: 0.25}
-	claimed := 2.0
 	c := &trial.Cell{
 		Problem: &schemas.Problem{}, Alpha: 0.1, Prior: &trial.Prior{Success: 0.2}, Population: population,
 	}
@@ -48,8 +47,8 @@ func TestColumnsReadTheirTypes(t *testing.T) {
 		Cell: c, Name: "n", Value: 1, Source: "s", Standing: trial.Proved, Fails: "f",
 	}, BoundRow{Cell: c})
 	checkColumns(t, fitColumns, FitRow{
-		Group: "g", Algorithm: "a", X: "d", Scale: "log", Y: "n_model", Claimed: &claimed, ClaimedSource: "s",
-		Verdict: "v", Line: "l", Reason: "r",
+		Group: "g", Algorithm: "a", Model: "power", Term: "d", Y: "n_model", Claimed: 1, ClaimedSource: "s",
+		Verdict: "v", Reason: "r",
 	}, FitRow{})
 	checkColumns(t, timingColumns,
 		TimingRow{Cell: c, Seconds: 2, PluginSeconds: 1, Worker: "w", Digest: "d", Profile: "p"}, TimingRow{Cell: c})

@@ -3,30 +3,30 @@ package result
 import (
 	"fmt"
 
+	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// A FitRow is the slope of n*, or of the mean regret, against a quantity that a sweep varies; see
-// [Columns]. NaN and infinite numbers are written as null.
+// A FitRow is the estimate for one term of a function that is fitted to n*, or to the mean regret;
+// see [Columns]. NaN and infinite numbers are written as null.
 type FitRow struct {
-	Fit           int // index in the sweep file's fits
-	Group         string
-	Algorithm     string
-	X, Scale      string
-	Cells         int
-	Y             string // n_model, bracket, n_model and bracket, or regret_mean
-	Slope, Error  float64
-	Low, High     float64
-	Intercept     float64
-	Theory        float64
-	Claimed       *float64 // nil: no claim
+	Fit       int // index in the sweep file's fits
+	Group     string
+	Algorithm string
+	Model     string
+	Term      string
+	Cells     int
+	Y         string // n_model, bracket, n_model and bracket, or regret_mean
+	estimate.Coefficient
+	Constant      float64
+	Claimed       float64 // NaN: no claim
 	ClaimedSource string
 	Verdict       string // verdict on the claim
-	Line          string // quality of the linear fit
 	ChiSquare     float64
+	Freedom       int
+	PValue        float64
 	Inflation     float64
-	Resamples     int
 	Reason        string
 }
 

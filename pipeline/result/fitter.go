@@ -3,31 +3,26 @@ package result
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/task"
-	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// resamples is the number of bootstrap resamples of the repetitions for the standard error of a
-// slope.
-const resamples = 200
-
-// Quantities to which a slope is fitted.
+// Quantities to which a function is fitted.
 const (
 	byModel   = "n_model"
 	byBracket = "bracket"
 	byRegret  = "regret_mean"
 )
 
-// An observed holds the measured value at one place of a fit, and the trials behind it.
+// An observed holds the measured value at one place of a fit.
 type observed struct {
-	y, theory float64 // y is NaN if there is nothing to fit
-	by        string  // quantity that y measures
-	trials    estimate.Repeated
-	again     []float64 // values of y on resampled repetitions
+	estimate.Observation // Y is NaN if there is nothing to fit
+	theory               float64
+	by                   string // quantity that Y measures
 }
 
 // A place is a cell, by its index in the plan, and in task online a number of rounds.
@@ -41,10 +36,9 @@ type fitter struct {
 	out      *Result
 	games    map[place]*GameRow
 	observed map[place]*observed
-	list     []*observed // places with a value of y, in the order of use
 }
 
-// addFits adds the slopes that the sweep file requests. The tables have the rows of all cells, in
+// addFits adds the fits that the sweep file requests. The tables have the rows of all cells, in
 // the order of the plan.
 func (r *Result) addFits(fits []plan.Fit) error {
 	if len(fits) == 0 {
@@ -66,15 +60,14 @@ func (r *Result) addFits(fits []plan.Fit) error {
 		for _, group := range fit.Groups {
 			for _, p := range group.Points {
 				if err := f.observe(place{p.Cell, p.Rounds}); err != nil {
-					return fmt.Errorf("fit slopes: %w", err)
+					return fmt.Errorf("fit: %w", err)
 				}
 			}
 		}
 	}
-	f.resample()
 	for i, fit := range fits {
 		for _, group := range fit.Groups {
-			r.Fits = append(r.Fits, f.row(i, fit, group))
+			r.Fits = append(r.Fits, f.rows(i, fit, group)...)
 		}
 	}
 	return nil
@@ -86,43 +79,49 @@ func (f *fitter) observe(p place) error {
 		return nil
 	}
 	c := f.out.Trials[p.cell].Cell
-	o := &observed{y: math.NaN(), theory: math.NaN()}
-	o.trials.Data, o.trials.Own = c.DataKey, c.NoiseKey
+	o := &observed{theory: math.NaN()}
+	o.Y, o.Data = math.NaN(), c.DataKey
 	f.observed[p] = o
-	var err error
 	if c.Kind().Rounds() {
-		err = f.regret(o, p)
-	} else {
-		err = f.sampleSize(o, p)
+		return f.regret(o, p)
 	}
-	if !math.IsNaN(o.y) {
-		f.list = append(f.list, o)
-	}
-	return err
+	return f.sampleSize(o, p)
 }
 
-// sampleSize reads n* of a decided cell.
+// sampleSize reads n* of a decided cell. If there is no n_model, n* is taken to be spread evenly
+// over the bracket, in ln n.
 func (f *fitter) sampleSize(o *observed, p place) error {
 	row, consumed := &f.out.Table[p.cell], f.out.Trials[p.cell]
 	if row.Status != estimate.StatusDecided {
 		return nil
 	}
-	o.theory = row.Theory.Value
+	o.theory, o.Relative = row.Theory.Value, true
 	if row.NModel == 0 {
-		o.y, o.by = math.Sqrt(float64(row.NLow)*float64(row.NHigh)), byBracket
-		o.trials.Low, o.trials.High = row.NLow, row.NHigh
+		low, high := float64(row.NLow), float64(row.NHigh)
+		o.Y, o.by, o.Error = math.Sqrt(low*high), byBracket, math.Log(high/low)/math.Sqrt(12)
 		return nil
 	}
-	o.y, o.by, o.trials.Target = row.NModel, byModel, 1-row.Cell.Beta
 	sets, err := successes(f.out.Ledger, consumed.Cell, consumed.Points)
+	if err != nil {
+		return err
+	}
+	points := make([]estimate.Point, len(sets))
 	for i, set := range sets {
 		size := consumed.Points[i]
-		if size.Spot {
-			continue
+		points[i] = estimate.Point{N: size.N, Consumed: int(size.Consumed), Spot: size.Spot}
+		for _, word := range set {
+			points[i].Successes += bits.OnesCount64(word)
 		}
-		o.trials.Sizes = append(o.trials.Sizes, estimate.Repetitions{N: size.N, Count: int(size.Consumed), Success: set})
 	}
-	return err
+	var effects []float64
+	o.Y, o.by = row.NModel, byModel
+	o.Error, effects = estimate.Effects(points, 1-row.Cell.Beta)
+	for i, p := range points {
+		if effects[i] != 0 {
+			o.Parts = append(o.Parts, estimate.Repetitions{N: p.N, Count: p.Consumed, Success: sets[i], Effect: effects[i]})
+		}
+	}
+	return nil
 }
 
 // regret reads the mean regret of a cell's games with a number of rounds.
@@ -131,68 +130,58 @@ func (f *fitter) regret(o *observed, p place) error {
 	if game == nil || math.IsNaN(game.RegretMean) {
 		return nil
 	}
-	o.y, o.theory, o.by = game.RegretMean, game.Theory.Value, byRegret
 	consumed := Point{N: p.rounds, Consumed: game.Trials}
 	values, err := metricValues(f.out.Ledger, game.Cell, []Point{consumed}, task.Regret)
-	if err == nil {
-		o.trials.Sizes = []estimate.Repetitions{{N: p.rounds, Count: int(game.Trials), Values: values[0]}}
+	if err != nil {
+		return err
 	}
-	return err
+	o.Y, o.theory, o.by = game.RegretMean, game.Theory.Value, byRegret
+	o.Parts = []estimate.Repetitions{{N: p.rounds, Count: int(game.Trials), Values: values[0]}}
+	o.Error = o.Parts[0].MeanError()
+	return nil
 }
 
-// resample resamples the repetitions, jointly for places that share data.
-func (f *fitter) resample() {
-	trials := make([]estimate.Repeated, len(f.list))
-	for i, o := range f.list {
-		trials[i] = o.trials
-	}
-	again := estimate.Resample(trials, resamples, func(key [32]byte, n int64, resample int) (hi, lo uint64) {
-		return trial.Seed(key, trial.Resamples, uint64(n), uint32(resample))
-	})
-	for i, o := range f.list {
-		o.again = again[i]
-	}
-}
-
-func (f *fitter) row(index int, fit plan.Fit, group plan.FitGroup) FitRow {
-	row := FitRow{
-		Fit: index, Group: group.Words, Algorithm: group.Algorithm, X: fit.X, Scale: fit.Scale.Name,
-		Claimed: fit.Exponent, ClaimedSource: fit.Source,
-	}
-	var o estimate.Observations
+// rows returns a row for each term of a group.
+func (f *fitter) rows(index int, fit plan.Fit, group plan.FitGroup) (rows []FitRow) {
+	var x [][]float64
+	var cells []*estimate.Observation
+	var theory []float64
 	by := map[string]int{}
 	for _, p := range group.Points {
 		seen := f.observed[place{p.Cell, p.Rounds}]
-		if math.IsNaN(seen.y) {
+		if math.IsNaN(seen.Y) {
 			continue
 		}
 		by[seen.by]++
-		o.X, o.Y = append(o.X, p.X), append(o.Y, seen.y)
-		o.Theory, o.Resamples = append(o.Theory, seen.theory), append(o.Resamples, seen.again)
+		x, cells, theory = append(x, p.X), append(cells, &seen.Observation), append(theory, seen.theory)
 	}
-	t := estimate.FitTrend(o, fit.Scale, 0.05)
-	row.Cells, row.Resamples = len(o.X), t.Resamples
-	row.Slope, row.Error, row.Low, row.High = t.Slope, t.Error, t.Low, t.High
-	row.Intercept, row.Theory = t.Intercept, t.Theory
-	row.ChiSquare, row.Inflation, row.Line = t.ChiSquare, t.Inflation, t.Line
-	if fit.Exponent != nil {
-		row.Verdict = t.Verdict(*fit.Exponent)
-	}
-	row.Y = fittedQuantities(by)
+	r := estimate.Regress(fit.Form, x, len(group.Terms), cells, theory, 0.05)
 	var reasons []string
-	if missing := len(group.Points) - len(o.X); missing > 0 {
+	if missing := len(group.Points) - len(cells); missing > 0 {
 		reasons = append(reasons, fmt.Sprintf("%d of %d cells are left out, being undecided or out of range",
 			missing, len(group.Points)))
 	}
-	if t.Reason != "" {
-		reasons = append(reasons, t.Reason)
+	if r.Reason != "" {
+		reasons = append(reasons, r.Reason)
 	}
 	if by[byBracket] > 0 && by[byModel] > 0 {
 		reasons = append(reasons, fmt.Sprintf("the middle of the bracket replaces n_model in %d of %d cells",
-			by[byBracket], len(o.X)))
+			by[byBracket], len(cells)))
 	}
-	row.Reason = strings.Join(reasons, "; ")
-	return row
+	for k, term := range group.Terms {
+		row := FitRow{
+			Fit: index, Group: group.Words, Algorithm: group.Algorithm, Model: fit.Form.Name, Term: fit.Terms[term],
+			Cells: len(cells), Y: fittedQuantities(by), Coefficient: r.Coefficients[k], Constant: r.Constant,
+			Claimed: math.NaN(), ClaimedSource: fit.Source, ChiSquare: r.ChiSquare, Freedom: max(0, r.Freedom), PValue: r.PValue,
+			Inflation: r.Inflation, Reason: strings.Join(reasons, "; "),
+		}
+		if len(fit.Claimed) > 0 {
+			row.Claimed = fit.Claimed[term]
+			row.Verdict = r.Verdict(k, row.Claimed)
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // fittedQuantities names the fitted quantities.

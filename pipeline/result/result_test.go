@@ -161,16 +161,14 @@ func result(t testing.TB, l *ledger.Ledger) Result {
 			BoundRow{Cell: c, Name: "printed", Value: math.Inf(1), Standing: trial.Printed, Source: "Theorem 1", With: map[string]float64{"m": 4}})
 	}
 	r.Bounds = slices.Values(bounds)
-	half := 0.5
 	r.Fits = []FitRow{
-		{Group: "epsilon 1", Algorithm: "hs-stl", X: "d", Scale: "log-log", Cells: 3, Y: "n_model and bracket", Slope: 0.52,
-			Error: 0.03, Low: 0.46, High: 0.58,
-			Intercept: 4, Theory: 0.5, Claimed: &half, ClaimedSource: "Theorem 2", Verdict: "not rejected",
-			Line: "linear", ChiSquare: 0.75, Inflation: 1,
-			Resamples: 200},
-		{Fit: 1, Algorithm: "perceptron", X: "margin", Scale: "log", Cells: 1, Slope: nan, Error: nan, Low: nan, High: nan,
-			Intercept: nan, Theory: nan,
-			ChiSquare: nan, Inflation: nan, Reason: "fewer than two places to fit through"},
+		{Group: "epsilon 1", Algorithm: "hs-stl", Model: "power", Term: "d", Cells: 3, Y: "n_model and bracket",
+			Coefficient: estimate.Coefficient{Value: 0.52, Error: 0.03, Low: 0.46, High: 0.58, Theory: 0.5},
+			Constant:    4, Claimed: 0.5, ClaimedSource: "Theorem 2", Verdict: "not rejected", ChiSquare: 0.75, Freedom: 1,
+			PValue: 0.4, Inflation: 1},
+		{Fit: 1, Algorithm: "perceptron", Model: "sum", Term: "margin", Cells: 1, Claimed: nan,
+			Coefficient: estimate.Coefficient{Value: nan, Error: nan, Low: nan, High: nan, Theory: nan},
+			Constant:    nan, ChiSquare: nan, PValue: nan, Inflation: nan, Reason: "1 cell cannot determine 2 coefficients"},
 	}
 	return r
 }

@@ -82,7 +82,8 @@ func (c *checker) list(n *yaml.Node, v reflect.Value, p Place, path string, r Ru
 		return
 	}
 	if n.Kind != yaml.SequenceNode {
-		if kind := t.Elem().Kind(); !axis && (kind == reflect.Slice || kind == reflect.Struct || kind == reflect.Map) {
+		plain := axis || t.Elem() == valueType
+		if kind := t.Elem().Kind(); !plain && (kind == reflect.Slice || kind == reflect.Struct || kind == reflect.Map) {
 			c.fail(p, path, "a list was expected, not %s", describe(n))
 			return
 		}

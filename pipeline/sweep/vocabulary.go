@@ -33,9 +33,9 @@ func Vocabulary(registry string) (words []Word) {
 		for _, n := range noise.All() {
 			words = append(words, Word{n.Name, n.Doc})
 		}
-	case "scale":
-		for _, s := range estimate.Scales() {
-			words = append(words, Word{s.Name, s.Doc})
+	case "model":
+		for _, f := range estimate.Forms() {
+			words = append(words, Word{f.Name, f.Doc})
 		}
 	case "sees":
 		for _, name := range adversary.SeesValues() {

@@ -109,7 +109,7 @@ func newBrief(s *sheet.Sheet, chosen []int) *brief {
 			"insufficient%s and every search_sufficient sufficient, if success goes the way that search_success says",
 			short(s.Confidence), at)})
 	}
-	for _, line := range s.Notes {
+	for _, line := range slices.Concat(fitSentences(s), s.Notes) {
 		b.addNote(line)
 	}
 	if isOverData(s) && slices.ContainsFunc(b.columns, isBracket) {
@@ -210,7 +210,7 @@ func (b *brief) remove(i int) { b.columns = slices.Delete(b.columns, i, i+1) }
 var rareColumns = []string{
 	"rho", "mu", "evaluation", "evaluation_error", "epsilon_implied", "epsilon_implied_reason",
 	"n_model_low", "n_model_high", "ratio_model", "mean_error",
-	"positive_share", "pulled_share", "digest", "slope_se", "chi_square", "inflation", "resamples",
+	"positive_share", "pulled_share", "digest", "constant", "chi_square", "freedom", "inflation",
 }
 
 // briefOf returns the brief of a sheet in the width of the view. If no columns are chosen, it omits the rare

@@ -14,7 +14,7 @@ import (
 // in an underscore is a prefix.
 var dropFirst = []string{
 	"mean_error", "error_p90", "error_low error_high", "mistakes_max", "privacy", "best_loss",
-	"slope_low slope_high", "intercept", "paper_n", "paper_regret", schemas.WithPrefix, "failed", "ok", "compared",
+	"estimate_low estimate_high", "paper_n", "paper_regret", schemas.WithPrefix, "failed", "ok", "compared",
 	"reason", "fails", "source", "less_error", schemas.ParamPrefix, "n_model", "trials", "cell", "n_star",
 	"ratio_low ratio_high", schemas.MetricPrefix, "rate_low rate_high", "error_mean", "predictable", "lost",
 	"queries_success", "prior_success", "constant_error", "theory_standing", "data", "distribution", "class", "theory_n",
@@ -24,7 +24,7 @@ var dropFirst = []string{
 // dropLast lists the columns that the narrowest tables keep.
 var dropLast = []string{
 	"algorithm", "epsilon", "n", "n_low", "n_high", "search_n", "search_insufficient", "search_sufficient", "status",
-	"rate", "regret_mean", "name", "value", "slope",
+	"rate", "regret_mean", "name", "value", "estimate", "estimate_se", "term",
 }
 
 // notedBelow lists the columns whose texts become notes when they are dropped.

@@ -23,7 +23,8 @@ var headings = map[string]string{
 	"regret_mean": "Regret", "regret_low": "Regret (low)", "regret_high": "Regret (high)",
 	"theory_regret": "Regret bound", "paper_regret": "Printed bound",
 	"prior_success": "Prior", "queries_success": "Queries alone", "ok": "OK",
-	"slope_low": "Slope (low)", "slope_high": "Slope (high)", "slope_se": "Standard error",
+	"estimate_low": "Estimate (low)", "estimate_high": "Estimate (high)", "estimate_se": "Standard error",
+	"theory_estimate": "Theory", "goodness": "$p$", "chi_square": `$\chi^2$`,
 }
 
 // pairs holds the columns with the two ends of an interval, which LaTeX shows in one column.
@@ -38,7 +39,7 @@ var pairs = []struct {
 	{"n_model_low", "n_model_high", `$\hat n$ (95\,\%)`, "$[$", `,\,`, "$]$", "", nil},
 	{"rate_low", "rate_high", `Success (95\,\%)`, "$[$", `,\,`, "$]$", "", nil},
 	{"regret_low", "regret_high", `Regret (95\,\%)`, "$[$", `,\,`, "$]$", "", nil},
-	{"slope_low", "slope_high", `Slope (95\,\%)`, "$[$", `,\,`, "$]$", "", nil},
+	{"estimate_low", "estimate_high", `Interval (95\,\%)`, "$[$", `,\,`, "$]$", "", nil},
 }
 
 var greek = []string{

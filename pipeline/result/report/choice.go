@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
@@ -19,7 +18,7 @@ type Choice struct {
 	What  []string // kinds of figures, and metrics
 	X     string   // parameter along x, or n
 	Group []string // keys with a color for each value; all other keys are fixed
-	Scale string   // scale of the axes, by its name in fits
+	Scale string   // scale of the axes, by its name: linear, log (of x), semilog (of y), log-log
 }
 
 // Where returns the sweep with the rows of its table that satisfy all conditions, and the
@@ -91,8 +90,8 @@ func (s *Sweep) Choose(c Choice) (all []Figure, left []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, ok := estimate.ScaleNamed(c.Scale); !ok && c.Scale != "" {
-		return nil, nil, &ChoiceError{"scale", c.Scale, fmt.Sprintf("one of %s is needed", strings.Join(scaleNames(), ", "))}
+	if _, err := scaleNamed(c.Scale); err != nil && c.Scale != "" {
+		return nil, nil, err
 	}
 	if c.X != "" {
 		if c.X, wanted, err = s.chosenX(c, wanted); err != nil {
@@ -116,11 +115,17 @@ func (s *Sweep) Choose(c Choice) (all []Figure, left []string, err error) {
 	return all, left, nil
 }
 
-func scaleNames() (names []string) {
-	for _, s := range estimate.Scales() {
-		names = append(names, s.Name)
+// A scale is a choice of logarithmic axes.
+type scale struct{ logX, logY bool }
+
+// scaleNamed returns the scale with a name.
+func scaleNamed(name string) (scale, error) {
+	names := []string{"linear", "log", "semilog", "log-log"}
+	i := slices.Index(names, name)
+	if i < 0 {
+		return scale{}, &ChoiceError{"scale", name, fmt.Sprintf("one of %s is needed", strings.Join(names, ", "))}
 	}
-	return names
+	return scale{logX: i%2 == 1, logY: i >= 2}, nil
 }
 
 // chosenX returns the column that c.X denotes, and the measures that have it.

@@ -12,7 +12,6 @@ import (
 
 	"gonum.org/v1/plot"
 
-	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
@@ -168,14 +167,14 @@ func (g group) figure(s *Sweep, m measure, c Choice, x string) (f Figure, longes
 			fmt.Sprintf("%s suffices where the rate is at least %s, the dashed line.", plain(m.x), text(f.Target)))
 	}
 	f.leaveFarBounds()
-	scale := estimate.Scale{LogX: true, LogY: !m.curve}
+	axes := scale{logX: true, logY: !m.curve}
 	if c.Scale != "" {
-		scale, _ = estimate.ScaleNamed(c.Scale)
+		axes, _ = scaleNamed(c.Scale)
 	}
 	if f.Loose {
 		f.spread(g.distinctOf(g.all(), algorithmKey))
 	}
-	f.makeAxes(withUnit(m.title, m.unit), scale, m.kind == kindCurve)
+	f.makeAxes(withUnit(m.title, m.unit), axes, m.kind == kindCurve)
 	return f, longest
 }
 
@@ -299,7 +298,7 @@ func (f *Figure) spread(algorithms []string) {
 
 // makeAxes makes the axes, moves values outside an axis to its ends, and draws level lines from end
 // to end.
-func (f *Figure) makeAxes(title string, scale estimate.Scale, isRate bool) {
+func (f *Figure) makeAxes(title string, axes scale, isRate bool) {
 	var xs, ys []float64
 	below := false // some value cannot be placed on a logarithmic axis
 	for _, l := range f.Lines {
@@ -311,18 +310,18 @@ func (f *Figure) makeAxes(title string, scale estimate.Scale, isRate bool) {
 		}
 	}
 	if f.X.Ticks == nil {
-		f.X = newAxis(f.X.Title, xs, scale.LogX, true)
+		f.X = newAxis(f.X.Title, xs, axes.logX, true)
 	}
-	if isRate && !scale.LogY {
+	if isRate && !axes.logY {
 		ys = []float64{0, 1}
 	}
 	positive := slices.DeleteFunc(slices.Clone(ys), func(v float64) bool { return !(v > 0) })
-	if scale.LogY && len(positive) > 0 {
+	if axes.logY && len(positive) > 0 {
 		if ys = positive; below {
 			f.Caption = append(f.Caption, "The axis is logarithmic: values that are not above 0 stand at its lower edge.")
 		}
 	}
-	f.Y = newAxis(title, ys, scale.LogY, false)
+	f.Y = newAxis(title, ys, axes.logY, false)
 	for i := range f.Lines {
 		l := &f.Lines[i]
 		for points := range l.all() {

@@ -189,8 +189,8 @@ var (
 		"ratio_high", "ratio_model", "paper_n", "paper_regret", "*", "cell",
 	)
 	slopeOrder = []string{
-		"algorithm", "group", "x", "scale", "slope", "slope_low", "slope_high", "theory_slope", "claimed", "verdict", "line",
-		"y", "cells", "inflation", "reason", "*", "fit",
+		"algorithm", "group", "model", "term", "estimate", "estimate_se", "estimate_low", "estimate_high", "theory_estimate",
+		"claimed", "verdict", "goodness", "y", "cells", "reason", "*", "fit",
 	}
 )
 

@@ -131,8 +131,8 @@ func learned(t testing.TB, cells int) *Sweep {
 	}
 	return sweepOf(t, table, curve, []row{
 		{"fit": int64(0), "group": fmt.Sprintf("epsilon %v, alpha %v", epsilons[0], alphas[0]), "algorithm": "acme/one",
-			"x": "d", "scale": "log-log", "slope": 1.0, "intercept": math.Log(20 / (epsilons[0] * alphas[0])),
-			"slope_low": 0.9, "slope_high": 1.1, "claimed": 0.5, "verdict": "rejected at 95 %", "line": "linear"},
+			"model": "power", "term": "d", "estimate": 1.0, "estimate_se": 0.05, "constant": 20 / (epsilons[0] * alphas[0]),
+			"estimate_low": 0.9, "estimate_high": 1.1, "claimed": 0.5, "verdict": "rejected at 95 %", "goodness": 0.4},
 	})
 }
 

@@ -1,0 +1,340 @@
+package estimate
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
+)
+
+func form(t interface{ Fatal(...any) }, name string) Form {
+	f, ok := FormNamed(name)
+	if !ok {
+		t.Fatal("no form " + name)
+	}
+	return f
+}
+
+func close(t *testing.T, what string, got, want, within float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= within*math.Abs(want)) {
+		t.Errorf("%s: got %v, want %v within %v", what, got, want, within)
+	}
+}
+
+// line returns the terms 1 and x of cells.
+func line(xs ...float64) (x [][]float64) {
+	for _, v := range xs {
+		x = append(x, []float64{v, 1})
+	}
+	return x
+}
+
+// means returns observations whose repetitions have the given values. Cells with equal share have
+// the same data.
+func means(values [][]float64, share func(i int) byte) (cells []*Observation) {
+	for i, v := range values {
+		o := &Observation{Data: [32]byte{share(i)}, Parts: []Repetitions{{N: 10, Count: len(v), Values: v}}}
+		for _, x := range v {
+			o.Y += x / float64(len(v))
+		}
+		o.Error = o.Parts[0].MeanError()
+		cells = append(cells, o)
+	}
+	return cells
+}
+
+func alone(i int) byte  { return byte(i) }
+func together(int) byte { return 0 }
+
+// TestRegressionOfTheNeedleTable checks the published table of the exponential mechanism on the
+// needle: n* = 22.8 ln X + c at epsilon 1, and slope 204.1 at epsilon 0.1.
+func TestRegressionOfTheNeedleTable(t *testing.T) {
+	for _, c := range []struct {
+		sizes []float64
+		slope float64
+	}{
+		{[]float64{1155, 1734, 2867, 3999, 5131, 6262}, 204.1},
+		{[]float64{251, 376, 619, 859, 1099, 1337}, 43.3},
+		{[]float64{138, 205, 334, 461, 586, 710}, 22.8},
+		{[]float64{82, 119, 189, 257, 323, 388}, 12.1},
+	} {
+		var x [][]float64
+		var cells []*Observation
+		for i, bits := range []float64{4, 8, 16, 24, 32, 40} {
+			x = append(x, []float64{bits * math.Ln2, 1})
+			cells = append(cells, &Observation{Y: c.sizes[i]})
+		}
+		r := Regress(form(t, "sum"), x, 2, cells, c.sizes, 0.05)
+		got := r.Coefficients[0]
+		if math.Abs(got.Value-c.slope) > 0.015*c.slope || got.Theory != got.Value ||
+			!(got.Error > 0 && got.Error < c.slope/100) || !strings.Contains(r.Reason, "do not scatter") {
+			t.Errorf("%+v, want the slope %v", r, c.slope)
+		}
+	}
+}
+
+// TestRegressionFindsEachForm checks that exact values of a form give its coefficients.
+func TestRegressionFindsEachForm(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := rapid.SampledFrom(Forms()).Draw(t, "form")
+		terms := rapid.IntRange(1, 3).Draw(t, "terms")
+		want := rapid.SliceOfN(rapid.Float64Range(-2, 2), terms, terms).Draw(t, "coefficients")
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		var x [][]float64
+		var cells []*Observation
+		var theory []float64
+		for range terms + 3 {
+			row, eta := make([]float64, terms), 0.0
+			for k := range row {
+				row[k] = 0.5 + 3*r.Float64()
+				eta += want[k] * f.Place(row[k])
+			}
+			if f.LogY {
+				eta = 5 * math.Exp(eta)
+			}
+			x, theory = append(x, row), append(theory, 2*eta)
+			cells = append(cells, &Observation{Y: eta, Error: 0.1 + r.Float64(), Relative: f.LogY})
+		}
+		got := Regress(f, x, terms, cells, theory, 0.05)
+		if f.LogY && math.Abs(got.Constant-5) > 1e-6 {
+			t.Fatalf("%+v, want the constant 5", got)
+		}
+		for k, c := range got.Coefficients {
+			factor := 1.0
+			if !f.LogY {
+				factor = 2
+			}
+			if math.Abs(c.Value-want[k]) > 1e-6 || math.Abs(c.Theory-factor*want[k]) > 1e-6 ||
+				!(c.Low < want[k] && want[k] < c.High) || got.ChiSquare > 1e-6 {
+				t.Fatalf("%+v, want %v", got, want)
+			}
+		}
+	})
+}
+
+// TestErrorsOfSharedData checks cells that share their data: a common shift of all cells does not
+// move the slope, and opposite shifts move it more than independent ones.
+func TestErrorsOfSharedData(t *testing.T) {
+	const repetitions = 400
+	r := rand.New(rand.NewPCG(3, 4))
+	noise := make([]float64, repetitions)
+	for i := range noise {
+		noise[i] = r.NormFloat64()
+	}
+	cell := func(mean, factor float64) (v []float64) {
+		for _, e := range noise {
+			v = append(v, mean+factor*e)
+		}
+		return v
+	}
+	slope := func(share func(int) byte, factors ...float64) float64 {
+		cells := means([][]float64{cell(1, factors[0]), cell(2, factors[1]), cell(3, factors[2])}, share)
+		fit := Regress(form(t, "sum"), line(1, 2, 3), 2, cells, []float64{1, 2, 3}, 0.05)
+		return fit.Coefficients[0].Error / fit.Inflation
+	}
+	// The standard error of (y3 - y1)/2 with independent errors.
+	mean := Repetitions{Count: repetitions, Values: noise}
+	analytic := mean.MeanError() / math.Sqrt2
+	close(t, "nothing shared", slope(alone, 1, 1, 1), analytic, 1e-3)
+	if got := slope(together, 1, 1, 1); got > 1e-9 {
+		t.Errorf("equal errors: standard error %v", got)
+	}
+	close(t, "opposite errors", slope(together, -1, 1e-3, 1), analytic*math.Sqrt2, 1e-3)
+}
+
+// TestEffects checks the standard error of n* against the scatter of n* over independent searches,
+// and the effect of single outcomes against fits of changed counts.
+func TestEffects(t *testing.T) {
+	l := exponentialCurve(20, 0.005)
+	var estimates, errors []float64
+	for seed := range uint64(80) {
+		points := l.world(seed).solve(t, usual()).Points
+		m := FitModel(points, 0.9, 0.05)
+		if m.Reason != "" {
+			continue
+		}
+		se, _ := Effects(points, 0.9)
+		estimates, errors = append(estimates, math.Log(m.N)), append(errors, se)
+	}
+	points := []Point{
+		{N: 100, Consumed: 4000, Successes: 2800}, {N: 200, Consumed: 4000, Successes: 3500},
+		{N: 400, Consumed: 4000, Successes: 3820},
+	}
+	before := FitModel(points, 0.9, 0.05)
+	_, effects := Effects(points, 0.9)
+	for i := range points {
+		points[i].Successes++
+		close(t, "effect of a success", math.Log(FitModel(points, 0.9, 0.05).N/before.N), effects[i], 0.05)
+		points[i].Successes--
+	}
+	slices.Sort(errors)
+	mean, square := 0.0, 0.0
+	for _, v := range estimates {
+		mean += v / float64(len(estimates))
+	}
+	for _, v := range estimates {
+		square += (v - mean) * (v - mean) / float64(len(estimates)-1)
+	}
+	t.Logf("%d searches: error %v, deviation %v", len(estimates), errors[len(errors)/2], math.Sqrt(square))
+	close(t, "median standard error", errors[len(errors)/2], math.Sqrt(square), 0.3)
+}
+
+// TestJointExponents checks the coverage of joint exponents and their standard errors on searches
+// over distributions whose n* is 40 d^(1/2) / (epsilon alpha), before and after a sweep is extended.
+func TestJointExponents(t *testing.T) {
+	runs := 5
+	if testkit.LongRun {
+		runs = 40
+	}
+	want := []float64{-1, -1, 0.5}
+	for name, law := range map[string]func(star float64) rateCurve{
+		"exponential mechanism": func(star float64) rateCurve { return needleCurve(1<<16, math.Log(9*65536)/star) },
+		"slow":                  func(star float64) rateCurve { return logisticCurve(star, 2, 0.9) },
+	} {
+		for _, extended := range []int{12, 120} { // cells of the table
+			covered, each := 0, 0
+			var sum, square, widths [3]float64
+			for seed := range runs {
+				var x [][]float64
+				var cells []*Observation
+				for i, at := range [][]float64{
+					{0.25, 0.05, 2}, {0.25, 0.05, 8}, {0.25, 0.1, 2}, {0.25, 0.1, 8}, {0.25, 0.2, 2}, {0.25, 0.2, 8},
+					{1, 0.05, 2}, {1, 0.05, 8}, {1, 0.1, 2}, {1, 0.1, 8}, {1, 0.2, 2}, {1, 0.2, 8},
+				} {
+					find := usual()
+					find.From, find.Cells = 8, extended
+					curve := law(13 / at[0] / at[1] * math.Sqrt(at[2]))
+					found := curve.world(uint64(seed*1000+i)*7919).solve(t, find)
+					if found.Status != StatusDecided {
+						continue
+					}
+					o := &Observation{Relative: true, Data: [32]byte{byte(i)}}
+					if m := FitModel(found.Points, 0.9, 0.05); m.Reason == "" {
+						o.Y = m.N
+						o.Error, _ = Effects(found.Points, 0.9)
+					} else {
+						low, high := float64(found.Low), float64(found.High)
+						o.Y, o.Error = math.Sqrt(low*high), math.Log(high/low)/math.Sqrt(12)
+					}
+					x, cells = append(x, at), append(cells, o)
+				}
+				r := Regress(form(t, "power"), x, 3, cells, make([]float64, len(cells)), 0.05)
+				all := true
+				for k, c := range r.Coefficients {
+					miss := c.Value - want[k]
+					all = all && c.Low <= want[k] && want[k] <= c.High
+					if math.Abs(miss) <= 1.96*c.Error {
+						each++
+					}
+					sum[k], square[k], widths[k] = sum[k]+miss, square[k]+miss*miss, widths[k]+c.Error
+				}
+				if all {
+					covered++
+				}
+			}
+			n := float64(runs)
+			t.Logf("%s, %d cells: %d of %d triples covered, %d of %d exponents by 1.96 standard errors",
+				name, extended, covered, runs, each, 3*runs)
+			for k := range want {
+				deviation := math.Sqrt((square[k] - sum[k]*sum[k]/n) / (n - 1))
+				t.Logf("  exponent %v: bias %+.4f, deviation %.4f, mean standard error %.4f", want[k], sum[k]/n, deviation,
+					widths[k]/n)
+				if ratio := widths[k] / n / deviation; testkit.LongRun && (ratio < 0.9 || ratio > 3) {
+					t.Errorf("%s: the standard error is %.2f times the deviation", name, ratio)
+				}
+			}
+			if float64(covered) < 0.93*n-mostMissed(runs) || float64(each) < 0.93*3*n-mostMissed(runs) {
+				t.Errorf("%s: %d of %d triples, %d of %d exponents covered", name, covered, runs, each, 3*runs)
+			}
+		}
+	}
+}
+
+// mostMissed is the number of misses that are tolerated beyond 7 %, because a short run has few
+// seeds.
+func mostMissed(runs int) float64 {
+	if runs < 200 {
+		return 2
+	}
+	return 0
+}
+
+func TestRegressionsWithoutResult(t *testing.T) {
+	fit := func(name string, x [][]float64, errors, y []float64) Regression {
+		var cells []*Observation
+		for i := range y {
+			cells = append(cells, &Observation{Y: y[i], Error: errors[i]})
+		}
+		terms := 2
+		if len(x) > 0 {
+			terms = len(x[0])
+		}
+		return Regress(form(t, name), x, terms, cells, y, 0.05)
+	}
+	ones := []float64{1, 1, 1}
+	for _, c := range []struct {
+		name          string
+		got           Regression
+		reason        string
+		value, stands bool // there is an estimate, there is a standard error
+	}{
+		{"nothing", fit("sum", nil, nil, nil), "no cell", false, false},
+		{"one cell", fit("sum", line(2), ones, []float64{1}), "1 cell cannot determine 2", false, false},
+		{"one place", fit("sum", line(2, 2), ones, []float64{1, 3}), "collinear", false, false},
+		{"collinear", fit("sum", [][]float64{{1, 2}, {2, 4}, {3, 6}}, ones, ones), "collinear", false, false},
+		{"two places", fit("sum", line(1, 2), ones, []float64{1, 3}), "as many coefficients as cells", true, true},
+		{"two places without scatter", fit("sum", line(1, 2), []float64{0, 0}, []float64{1, 3}), "no standard error",
+			true, false},
+		{"no logarithm", fit("power", [][]float64{{1}, {2}, {3}}, ones, []float64{1, -3, 1}), "-3", false, false},
+		{"no scatter", fit("sum", line(1, 2, 3), []float64{0, 0, 0}, []float64{1, 3, 2}), "do not scatter", true, true},
+	} {
+		first := c.got.Coefficients[0]
+		if !strings.Contains(c.got.Reason, c.reason) ||
+			math.IsNaN(first.Value) == c.value || math.IsNaN(first.Error) == c.stands {
+			t.Errorf("%s: %+v, want the reason %q", c.name, c.got, c.reason)
+		}
+	}
+}
+
+// TestVerdicts checks how often a right form does not fit, how often a wrong one does, and the
+// verdicts on claims.
+func TestVerdicts(t *testing.T) {
+	const fits = 400
+	r := rand.New(rand.NewPCG(5, 6))
+	judge := func(bend float64) (bent, rejected, falsely int) {
+		for range fits {
+			var cells []*Observation
+			for _, x := range []float64{1, 2, 3, 4, 5, 6} {
+				cells = append(cells, &Observation{Y: 3*x + bend*x*x + r.NormFloat64(), Error: 1})
+			}
+			fit := Regress(form(t, "sum"), line(1, 2, 3, 4, 5, 6), 2, cells, make([]float64, 6), 0.05)
+			switch {
+			case !fit.Fits():
+				bent++
+				if v := fit.Verdict(0, 0); v != "none: the form does not fit" {
+					t.Fatalf("verdict %q on a wrong form", v)
+				}
+			case fit.Verdict(0, 0) == "rejected at 95 %":
+				rejected++
+			}
+			if fit.Verdict(0, 3) == "rejected at 95 %" {
+				falsely++
+			}
+		}
+		return bent, rejected, falsely
+	}
+	bent, rejected, falsely := judge(0)
+	t.Logf("of %d lines %d do not fit, the claim 0 is rejected in %d, the true one in %d", fits, bent, rejected, falsely)
+	if bent < fits/50 || bent > fits/10 || rejected < fits-bent-5 || falsely > fits/15 {
+		t.Errorf("of %d lines %d do not fit; %d reject 0, %d the truth", fits, bent, rejected, falsely)
+	}
+	if bent, _, _ := judge(1); bent < fits*9/10 {
+		t.Errorf("of %d parabolas only %d do not fit", fits, bent)
+	}
+}
