@@ -59,19 +59,26 @@ the remedy. The exit code is 1 if sweeps cannot run.`,
 func writeFindings(c *cobra.Command, found []finding) error {
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 	var code error
+	verdict, limited := "sweeps run here", 0
 	for _, f := range found {
 		status := "ok"
 		switch {
 		case f.fatal:
 			status, code = "FAIL", statusError(exitUnfinished)
+			verdict = "sweeps cannot run here"
 		case f.lost != "":
 			status = "limited"
+			limited++
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", status, f.what, printable(f.detail))
 		if f.lost != "" {
 			fmt.Fprintf(w, "\t\t%s; %s\n", f.lost, f.remedy)
 		}
 	}
+	if limited > 0 {
+		verdict += ", with " + wording.Count(limited, "limit")
+	}
+	fmt.Fprintln(w, verdict)
 	return errors.Join(w.Flush(), code)
 }
 

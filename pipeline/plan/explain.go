@@ -318,14 +318,18 @@ func (w *gridDescription) describeSuccess(setting []axis) {
 	goal := fmt.Sprintf("%s at most %s in at least %s of trials", w.File.Task().Success,
 		optionsOf(named(setting, "alpha")), alternatives(shares))
 	if references := named(setting, "reference"); len(references) > 0 {
-		goal += fmt.Sprintf(" (reference: %s)", strings.Replace(optionsOf(references), "best", "best of the class", 1))
+		if of := optionsOf(references); of == "0" {
+			goal = strings.TrimPrefix(goal, "excess ")
+		} else {
+			goal += fmt.Sprintf(" (reference: %s)", strings.Replace(of, "best", "best of the class", 1))
+		}
 	}
 	w.add("success", "%s", goal)
 }
 
 // describeSizes describes the sample sizes or numbers of rounds, or their search.
 func (w *gridDescription) describeSizes() {
-	size, trials := "n", "learning curve at n = %s; %d trials at each n"
+	size, trials := "n", "learning curve at n = %s; %d trials at each n; n* is bracketed between these sizes"
 	if w.File.Task().Rounds() {
 		size, trials = "rounds", "%s; %d sequences each"
 	}
