@@ -120,61 +120,39 @@ func (ps *plugins) allowed(digest string) bool {
 	return slices.Contains(ps.allowlist(), AllowAny) || slices.Contains(ps.allowlist(), digest)
 }
 
-// Reasons of a PluginError.
-const (
-	PluginNotHere       = "not here"       // cannot be fetched: it is built in, or the worker fetches nothing
-	PluginNotAllowed    = "not allowed"    // could be fetched if the worker allowed it
-	PluginNotFetched    = "not fetched"    // fetching failed: not on the server, disk full, ...
-	PluginOtherPlatform = "other platform" // has no file for this machine
-)
-
 // A PluginError reports why a worker cannot start a plugin. It is not an outcome of trials.
 type PluginError struct {
-	Digest string
-	Reason string
-	plugin string // the plugin in words
-	err    error  // cause; may be nil
+	Permanent bool   // the worker can never start it; otherwise a later attempt may succeed
+	plugin    string // the plugin in words
+	text      string
+	err       error // cause; may be nil
 }
 
-func (e *PluginError) Error() string {
-	text := fmt.Sprintf("%s (sha256 %.12s) ", e.plugin, e.Digest)
-	switch e.Reason {
-	case PluginNotAllowed:
-		return text + "is not here, and this worker may not fetch it: start the worker with --allow-plugins " + e.Digest +
-			" (or any), or with --plugin and its file"
-	case PluginNotHere:
-		return text + "is not here: start the worker with a shatter that has it, and with --plugin for plugins of others"
-	case PluginOtherPlatform:
-		return text + "is not for this machine: " + e.err.Error() + "; start a worker on a machine that it is for, or " +
-			"submit it as a folder with a file for this platform too"
-	}
-	return text + "is not here and cannot be fetched: " + e.err.Error()
-}
-
+func (e *PluginError) Error() string { return e.text }
 func (e *PluginError) Unwrap() error { return e.err }
 
-// Permanent reports whether the worker can never start the plugin. Otherwise a later attempt may succeed.
-func (e *PluginError) Permanent() bool { return e.Reason != PluginNotFetched }
+// pluginError returns an error about a plugin. reason continues a sentence about it.
+func pluginError(n fleet.Need, permanent bool, reason string, cause error) *PluginError {
+	return &PluginError{permanent, n.Name, fmt.Sprintf("%s (sha256 %.12s) %s", n.Name, n.Plugin, reason), cause}
+}
 
 // unavailable returns the known reason why a plugin cannot be started here; nil if there is none. It fetches nothing.
 func (ps *plugins) unavailable(n fleet.Need) *PluginError {
 	if _, ok := ps.local[n.Plugin]; ok {
 		return nil
 	}
-	e := &PluginError{Digest: n.Plugin, plugin: n.Name}
-	switch {
+	switch f := ps.known(n.Plugin); {
 	case n.Own, ps.dir == "":
-		e.Reason = PluginNotHere
+		return pluginError(n, true, "is not here: start the worker with a shatter that has it, and with --plugin for "+
+			"plugins of others", nil)
 	case !ps.allowed(n.Plugin):
-		e.Reason = PluginNotAllowed
-	default:
-		f := ps.known(n.Plugin)
-		if f == nil || f.otherPlatform == nil {
-			return nil
-		}
-		e.Reason, e.err = PluginOtherPlatform, f.otherPlatform
+		return pluginError(n, true, "is not here, and this worker may not fetch it: start the worker with --allow-plugins "+
+			n.Plugin+" (or any), or with --plugin and its file", nil)
+	case f != nil && f.otherPlatform != nil:
+		return pluginError(n, true, "is not for this machine: "+f.otherPlatform.Error()+"; start a worker on a machine "+
+			"that it is for, or submit it as a folder with a file for this platform too", f.otherPlatform)
 	}
-	return e
+	return nil
 }
 
 // known returns the result of fetching a plugin; nil: there is none yet.
@@ -212,7 +190,7 @@ func (ps *plugins) get(ctx context.Context, job *trial.Job) (host.Command, error
 	if e := ps.unavailable(need); e != nil {
 		return host.Command{}, e
 	}
-	return host.Command{}, &PluginError{Digest: job.Plugin, plugin: need.Name, Reason: PluginNotFetched, err: err}
+	return host.Command{}, pluginError(need, false, "is not here and cannot be fetched: "+err.Error(), err)
 }
 
 // fetchOnce fetches a plugin unless its file is unchanged, and records the result.

@@ -147,17 +147,14 @@ func TestFetchesSets(t *testing.T) {
 	} {
 		digest := put(t, conn, text)
 		_, err := ps.get(t.Context(), pluginJob(digest))
-		reason := PluginNotFetched
-		if strings.Contains(want, "machine") {
-			reason = PluginOtherPlatform
-		}
+		lasting := strings.Contains(want, "machine")
 		var e *PluginError
-		if !errors.As(err, &e) || e.Reason != reason || !strings.Contains(err.Error(), want) ||
-			reason == PluginOtherPlatform && !strings.Contains(err.Error(), "start a worker on a machine that it is for") {
-			t.Errorf("%q: %v, want %s: %s", text, err, reason, want)
+		if !errors.As(err, &e) || e.Permanent != lasting || !strings.Contains(err.Error(), want) ||
+			lasting && !strings.Contains(err.Error(), "start a worker on a machine that it is for") {
+			t.Errorf("%q: %v, want %s", text, err, want)
 		}
-		again, lasting := ps.unavailable(pluginJob(digest).Cell.Need(digest)), reason == PluginOtherPlatform
-		if (again != nil) != lasting || e.Permanent() != lasting {
+		again := ps.unavailable(pluginJob(digest).Cell.Need(digest))
+		if (again != nil) != lasting {
 			t.Errorf("%q: %v, then %v", text, err, again)
 		}
 	}
@@ -173,25 +170,23 @@ func TestRefusesPlugins(t *testing.T) {
 	for name, test := range map[string]struct {
 		config Config
 		job    *trial.Job
-		reason string
 		want   string
 	}{
-		"given": {Config{}, pluginJob("given"), "", ""},
+		"given": {Config{}, pluginJob("given"), ""},
 		"not allowed": {
-			Config{Cache: "/c", Allow: []string{"x"}}, pluginJob(digest), PluginNotAllowed, "--allow-plugins " + digest,
+			Config{Cache: "/c", Allow: []string{"x"}}, pluginJob(digest), "--allow-plugins " + digest,
 		},
-		"built in": {Config{Cache: "/c", Allow: []string{AllowAny}}, builtin, PluginNotHere, "the built-in baseline/erm"},
+		"built in": {Config{Cache: "/c", Allow: []string{AllowAny}}, builtin, "the built-in baseline/erm"},
 		"no cache": {
-			Config{Allow: []string{AllowAny}}, pluginJob(digest), PluginNotHere, "plugin /there/acme (sha256 abab",
+			Config{Allow: []string{AllowAny}}, pluginJob(digest), "plugin /there/acme (sha256 abab",
 		},
 	} {
 		test.config.Plugins, test.config.Conn = given, new(queue.Conn)
 		ps := newPlugins(t.Context(), test.config)
 		_, err := ps.get(t.Context(), test.job)
 		var e *PluginError
-		if errors.As(err, &e) != (test.reason != "") ||
-			e != nil && (e.Reason != test.reason || !strings.Contains(err.Error(), test.want)) {
-			t.Errorf("%s: %v, want %s: %s", name, err, test.reason, test.want)
+		if errors.As(err, &e) != (test.want != "") || e != nil && !(e.Permanent && strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: %v, want %s", name, err, test.want)
 		}
 	}
 }
@@ -204,7 +199,7 @@ func TestMissingPlugin(t *testing.T) {
 	digest := fmt.Sprintf("%x", sha256.Sum256([]byte(script)))
 	_, err := ps.get(t.Context(), pluginJob(digest))
 	var e *PluginError
-	if !errors.As(err, &e) || e.Reason != PluginNotFetched || !strings.Contains(err.Error(), "not on the server") {
+	if !errors.As(err, &e) || e.Permanent || !strings.Contains(err.Error(), "not on the server") {
 		t.Errorf("%v", err)
 	}
 	path, goOn := ps.path, make(chan struct{})

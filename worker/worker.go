@@ -304,7 +304,7 @@ const retryDelay = 500 * time.Millisecond
 // returnFailedJob returns a job that this worker could not run, and publishes a refusal of its sweep.
 func (w *worker) returnFailedJob(h *leasedJob, err error) {
 	var missing *PluginError
-	never := errors.As(err, &missing) && missing.Permanent()
+	never := errors.As(err, &missing) && missing.Permanent
 	r := w.jobs.refuse(h.Sweep, h.trial.Subject(), firstLine(err), never)
 	w.Log.Warn("job returned", "sweep", h.Sweep, "worker", w.Name, "job", h.ID, "reason", r.Reason, "faults", r.Faults)
 	reason := "fault"
