@@ -31,37 +31,27 @@ func (fc *FileCache) Path(ctx context.Context, files *Files, digest string) (pat
 	if err := checkDigest(digest); err != nil {
 		return "", err
 	}
-	const maxTries = 3
 	path = filepath.Join(fc.Dir, digest)
-	for try := 1; ; try++ {
-		err := verify(path, digest)
-		switch {
-		case err == nil:
-			MarkUsed(path)
-			if fc.Quota > 0 {
-				err = fc.trim(fc.Quota)
-			}
-			return path, err
-		case ctx.Err() != nil:
-			return "", context.Cause(ctx)
-		case !errors.Is(err, fs.ErrNotExist):
-			files.c.opts.Log.Warn("damaged file removed from the cache", "file", path, "error", err.Error())
-			if err := removeFile(path); err != nil {
-				return "", err
-			}
-		}
-		if try > maxTries {
-			return "", fmt.Errorf("keep file %s in %q: the disk returns other content than was written, or another "+
-				"process removes it; check the disk: %w", digest, fc.Dir, err)
-		}
-		if err := fc.fetch(ctx, files, digest, path); disk.IsFull(err) && try == 1 {
-			if err := fc.trim(0); err != nil {
-				return "", err
-			}
-		} else if err != nil {
+	switch err := verify(path, digest); {
+	case err == nil:
+		MarkUsed(path)
+		return path, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		files.c.opts.Log.Warn("damaged file removed from the cache", "file", path, "error", err.Error())
+		if err := removeFile(path); err != nil {
 			return "", err
 		}
 	}
+	err = fc.fetch(ctx, files, digest, path)
+	if disk.IsFull(err) {
+		if err = fc.trim(0); err == nil {
+			err = fc.fetch(ctx, files, digest, path)
+		}
+	}
+	if err == nil && fc.Quota > 0 {
+		err = fc.trim(fc.Quota)
+	}
+	return path, err
 }
 
 // MarkUsed protects a file of a cache from removal for a while. Its modification time is that of its last use.
