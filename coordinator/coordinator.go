@@ -11,7 +11,6 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/coordinator/meter"
 	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/cache"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -83,9 +82,6 @@ type run struct {
 func newRun(c Config) (*run, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Meter == nil {
-		c.Meter = meter.New()
 	}
 	grid, err := newGrid(c.Folder.Plan)
 	if err != nil {

@@ -84,14 +84,16 @@ func (in *intake) countResult(v ledger.Verdict, bytes int) {
 			failed++
 		}
 	}
-	for status, count := range []int{ledger.OK: len(v.New) - failed, ledger.Failed: failed, ledger.Lost: len(v.Lost)} {
-		in.meter.Trials.WithLabelValues(ledger.StatusName(uint8(status))).Add(float64(count))
-	}
-	in.meter.TrialSeconds.Add(v.Batch.Seconds)
-	in.meter.Bytes.Add(float64(bytes))
-	if v.Refused {
-		in.meter.Refused.Inc()
-	}
+	in.meter.Count(func(c *meter.Counts) {
+		meter.Increase(&c.Trials, ledger.StatusName(ledger.OK), len(v.New)-failed)
+		meter.Increase(&c.Trials, ledger.StatusName(ledger.Failed), failed)
+		meter.Increase(&c.Trials, ledger.StatusName(ledger.Lost), len(v.Lost))
+		c.TrialSeconds += v.Batch.Seconds
+		c.Bytes += int64(bytes)
+		if v.Refused {
+			c.Refused++
+		}
+	})
 }
 
 // maxDropNotes is the number of dropped results per worker that are noted individually.
@@ -124,7 +126,7 @@ func (in *intake) refused() (count int64) {
 
 // drop acknowledges a message without recording it. wrong is the reason in one word.
 func (in *intake) drop(m *queue.Message, wrong, reason string) {
-	in.meter.Dropped.WithLabelValues(wrong).Inc()
+	in.meter.Count(func(c *meter.Counts) { meter.Increase(&c.Dropped, wrong, 1) })
 	worker := in.worker(m.Worker)
 	if worker.Refused++; worker.Refused > maxDropNotes {
 		return
@@ -229,7 +231,8 @@ func (in *intake) flush() error {
 	if in.bytes > 0 {
 		began := time.Now()
 		err := in.ledger.Sync()
-		in.meter.Fsyncs.Observe(time.Since(began).Seconds())
+		took := time.Since(began)
+		in.meter.Count(func(c *meter.Counts) { c.Fsyncs.Add(took, meter.FsyncBounds) })
 		if err != nil {
 			return err
 		}

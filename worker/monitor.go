@@ -1,73 +1,69 @@
 package worker
 
 import (
+	"maps"
 	"sync"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 )
 
-// A Monitor lets other goroutines observe a running worker. It holds the registry of the worker's counters.
+// A Monitor lets other goroutines observe a running worker. The zero value is ready for one [Run].
 type Monitor struct {
-	*prometheus.Registry
-	jobs, trials *prometheus.CounterVec
-	refused      prometheus.Counter
-
 	mu sync.Mutex
 	o  Overview
 }
 
-// An Overview holds the present state of a worker.
+// An Overview holds the present state of a worker and its counts since it started. The keys of its maps are few and
+// fixed.
 type Overview struct {
-	HeartbeatAt time.Time    // time of the last heartbeat; zero: none yet
-	Heartbeat   fleet.Worker // the last heartbeat
-}
-
-// NewMonitor returns a monitor for one [Run].
-func NewMonitor() *Monitor {
-	m := &Monitor{Registry: prometheus.NewRegistry()}
-	make := promauto.With(m.Registry)
-	m.jobs = make.NewCounterVec(prometheus.CounterOpts{
-		Name: "shatter_worker_jobs_total", Help: "Jobs by how they ended: done, dropped by their leader, or returned to " +
-			"the queue (fault, cannot, drain).",
-	}, []string{"end"})
-	m.trials = make.NewCounterVec(prometheus.CounterOpts{
-		Name: "shatter_worker_trials_total", Help: "Trials of jobs that were done, by status.",
-	}, []string{"status"})
-	m.refused = make.NewCounter(prometheus.CounterOpts{
-		Name: "shatter_worker_sizes_refused_total", Help: "Sample sizes that algorithms refused.",
-	})
-	return m
+	HeartbeatAt time.Time        // time of the last heartbeat; zero: none yet
+	Heartbeat   fleet.Worker     // the last heartbeat
+	Jobs        map[string]int64 // numbers of jobs by end: done, dropped, or returned because of fault, cannot or drain
+	Trials      map[string]int64 // trials of the jobs that are done, by status: ok, failed, lost
+	Refused     int64            // number of jobs whose sample size the algorithm refused
 }
 
 // Overview returns a copy of the present overview.
 func (m *Monitor) Overview() Overview {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.o
+	o := m.o
+	o.Jobs, o.Trials = maps.Clone(o.Jobs), maps.Clone(o.Trials)
+	return o
 }
 
-// recordHeartbeat records the heartbeat that the worker publishes.
-func (m *Monitor) recordHeartbeat(heartbeat fleet.Worker) {
+func (m *Monitor) update(change func(o *Overview)) {
+	if m == nil {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.o = Overview{time.Now(), heartbeat}
+	if m.o.Jobs == nil {
+		m.o.Jobs, m.o.Trials = map[string]int64{}, map[string]int64{}
+	}
+	change(&m.o)
 }
 
 // countJob counts a job by its end, and its trials if it is done.
 func (m *Monitor) countJob(end string, out *outcomes) {
-	m.jobs.WithLabelValues(end).Inc()
-	switch {
-	case end != "done":
-	case out.refusal != nil:
-		m.refused.Inc()
-	default:
-		for _, s := range out.status {
-			m.trials.WithLabelValues(ledger.StatusName(s)).Inc()
+	m.update(func(o *Overview) {
+		o.Jobs[end]++
+		switch {
+		case end != "done":
+		case out.refusal != nil:
+			o.Refused++
+		default:
+			var trials [ledger.Lost + 1]int64
+			for _, s := range out.status {
+				trials[s]++
+			}
+			for s, count := range trials {
+				if count > 0 {
+					o.Trials[ledger.StatusName(uint8(s))] += count
+				}
+			}
 		}
-	}
+	})
 }

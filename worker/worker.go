@@ -36,7 +36,7 @@ type Config struct {
 	Until   time.Time               // end of the machine's reservation: no job starts that would end later; zero: none
 	Drain   time.Duration           // time for running jobs to finish after ctx has ended; 0: unlimited
 	Log     *slog.Logger            // nil: silent
-	Monitor *Monitor                // receives the worker's state and counts; nil: none
+	Monitor *Monitor                // receives the worker's state and counts; may be nil
 
 	// SharedProblem hands over a problem that this process has opened already and that draws equal samples.
 	// It returns nil if there is none. The function may be nil.
@@ -55,9 +55,6 @@ func Run(ctx, hard context.Context, c Config) error {
 	c.Slots = max(c.Slots, 1)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Monitor == nil {
-		c.Monitor = NewMonitor()
 	}
 	hard, end := context.WithCancel(hard)
 	defer end()
@@ -199,7 +196,7 @@ func (w *worker) publishHeartbeat() {
 		Environments: w.plugins.startedIn(),
 	}
 	w.jobs.fillHeartbeat(&a, time.Now())
-	w.Monitor.recordHeartbeat(a)
+	w.Monitor.update(func(o *Overview) { o.HeartbeatAt, o.Heartbeat = time.Now(), a })
 	data, err := a.Encode()
 	if err == nil {
 		err = w.queue.Beat(data)

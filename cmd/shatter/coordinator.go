@@ -67,7 +67,7 @@ func (f *coordinatorFlags) run(c *cobra.Command) error {
 		return err
 	}
 	defer p.close()
-	f.Conn, f.Log, f.Name, f.Monitor = p.conn, p.log, workerName(), lead.NewMonitor()
+	f.Conn, f.Log, f.Name, f.Monitor = p.conn, p.log, workerName(), &lead.Monitor{}
 	f.Load = loader{p.conn, make(chan struct{}, runtime.NumCPU())}.load
 	watchCoordinator(p.http, p.conn, f.Monitor)
 	p.log.Info("serving", "server", queue.Redact(f.server.url), "dir", f.Dir, "name", f.Name)

@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -77,7 +76,7 @@ func check(conn *queue.Conn, heard func() time.Time) observe.Checks {
 // watchCoordinator publishes checks and metrics of a coordinator.
 func watchCoordinator(s *observe.Server, conn *queue.Conn, m *lead.Monitor) {
 	s.Watch(check(conn, func() time.Time { return m.Overview().Active }), observe.Registry(observe.Sources{
-		Version: version(), Traffic: conn.Traffic, Leads: m.Overview, More: []prometheus.Gatherer{m.Meter},
+		Version: version(), Traffic: conn.Traffic, Leads: m.Overview, Counts: m.Counts,
 	}))
 }
 
@@ -91,15 +90,13 @@ func watchWorker(s *observe.Server, conn *queue.Conn, m *worker.Monitor) {
 		}
 		return connected()
 	}
-	s.Watch(checks, observe.Registry(observe.Sources{
-		Version: version(), Traffic: conn.Traffic, Works: m.Overview, More: []prometheus.Gatherer{m},
-	}))
+	s.Watch(checks, observe.Registry(observe.Sources{Version: version(), Traffic: conn.Traffic, Works: m.Overview}))
 }
 
 // runMonitor watches a run with workers of its own.
 type runMonitor struct {
-	*meter.Meter
-	workers *worker.Monitor
+	meter.Meter
+	workers worker.Monitor
 	display *display
 	log     *slog.Logger
 
@@ -111,13 +108,13 @@ type runMonitor struct {
 // newRunMonitor returns a monitor of the run of a sweep, which shows its progress on d as well.
 func newRunMonitor(f *folder.Folder, d *display, log *slog.Logger) *runMonitor {
 	l := lead.Leading{ID: f.ID, Name: f.Plan.Name, Cells: len(f.Plan.Cells)}
-	return &runMonitor{Meter: meter.New(), workers: worker.NewMonitor(), display: d, log: log, leading: l}
+	return &runMonitor{display: d, log: log, leading: l}
 }
 
 // config returns the configuration of a coordinator that m watches.
 func (m *runMonitor) config(s *session, slots int) coordinator.Config {
 	return coordinator.Config{
-		Config: pool.Config{Meter: m.Meter, Log: m.log}, Folder: s.folder, Slots: slots, Progress: m.show,
+		Config: pool.Config{Meter: &m.Meter, Log: m.log}, Folder: s.folder, Slots: slots, Progress: m.show,
 	}
 }
 
@@ -140,8 +137,7 @@ func (m *runMonitor) watch(s *observe.Server, conn *queue.Conn) {
 	checks := check(conn, func() time.Time { return m.overview().Active })
 	checks.Healthy = nil // writing the result may take any time
 	s.Watch(checks, observe.Registry(observe.Sources{
-		Version: version(), Traffic: conn.Traffic, Leads: m.overview, Works: m.workers.Overview,
-		More: []prometheus.Gatherer{m.Meter, m.workers},
+		Version: version(), Traffic: conn.Traffic, Leads: m.overview, Counts: m.Counts, Works: m.workers.Overview,
 	}))
 }
 

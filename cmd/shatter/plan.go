@@ -106,7 +106,7 @@ func (f *planFlags) predict(c *cobra.Command, s *session) (p *coordinator.Predic
 	display.label = "pilot"
 	m := newRunMonitor(s.folder, display, log)
 	cfg := m.config(s, 1) // each worker pays for the start of a process
-	err = s.work(ctx, 1, cfg.Config, m.workers, func(pool pool.Config) (err error) {
+	err = s.work(ctx, 1, cfg.Config, &m.workers, func(pool pool.Config) (err error) {
 		cfg.Config = pool
 		p, err = coordinator.Predict(ctx, cfg, f.workers)
 		return err

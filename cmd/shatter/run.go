@@ -155,7 +155,7 @@ func (f *runFlags) run(c *cobra.Command, args []string) (failed error) {
 	m.display.opened(s.folder, f.workers)
 	var summary *coordinator.Summary
 	cfg := f.config(s, m)
-	err = s.work(ctx, f.workers, cfg.Config, m.workers, func(pool pool.Config) (err error) {
+	err = s.work(ctx, f.workers, cfg.Config, &m.workers, func(pool pool.Config) (err error) {
 		cfg.Config = pool
 		summary, err = coordinator.Run(ctx, cfg)
 		return err

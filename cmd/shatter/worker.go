@@ -81,7 +81,7 @@ func (f *workerFlags) run(c *cobra.Command) (err error) {
 		return err
 	}
 	defer p.close()
-	f.Conn, f.Log, f.Layers, f.Build, f.Monitor = p.conn, p.log, sandbox.Summary(layers), version(), worker.NewMonitor()
+	f.Conn, f.Log, f.Layers, f.Build, f.Monitor = p.conn, p.log, sandbox.Summary(layers), version(), &worker.Monitor{}
 	watchWorker(p.http, p.conn, f.Monitor)
 	if !f.Until.IsZero() {
 		var cancel context.CancelFunc

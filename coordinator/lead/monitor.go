@@ -9,9 +9,9 @@ import (
 	"github.com/shatterlab/shatter/coordinator/meter"
 )
 
-// A Monitor lets other goroutines observe a running [Serve].
+// A Monitor lets other goroutines observe a running [Serve]. The zero value is ready for one Serve.
 type Monitor struct {
-	*meter.Meter // counters over all sweeps that were led
+	meter.Meter // counters over all sweeps that were led
 
 	mu     sync.Mutex
 	active time.Time
@@ -32,9 +32,6 @@ type Leading struct {
 	Cells    int
 	State
 }
-
-// NewMonitor returns a monitor for one Serve.
-func NewMonitor() *Monitor { return &Monitor{Meter: meter.New()} }
 
 // record records the states of the sweeps. Only the goroutine of Serve calls it.
 func (m *Monitor) record(sweeps map[string]*sweepState) {

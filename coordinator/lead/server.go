@@ -48,7 +48,7 @@ func Serve(ctx context.Context, c Config) error {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Monitor == nil {
-		c.Monitor = NewMonitor()
+		c.Monitor = &Monitor{}
 	}
 	registry, err := c.Conn.Registry(ctx)
 	if err != nil && ctx.Err() == nil {

@@ -229,7 +229,7 @@ func (t *term) work(l *queue.LeaderLease, record *Record) (s *coordinator.Summar
 	t.ship, t.now.Phase, t.totals = ship, "", record.Shipment.Totals
 	t.mu.Unlock()
 	c := sweep.Config
-	c.Folder, c.Conn, c.Log, c.Progress, c.Meter = claimed, t.Conn, t.log, t.show, t.Monitor.Meter
+	c.Folder, c.Conn, c.Log, c.Progress, c.Meter = claimed, t.Conn, t.log, t.show, &t.Monitor.Meter
 	c.Keep, c.Term.Epoch, c.Priority, c.Weight = true, l.Epoch, t.Desired.Priority, t.Desired.Weight
 	c.Budget = remainingBudget(t.Desired.Budget, claimed)
 	s, err = coordinator.Run(t.ctx, c)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/shatterlab/shatter/coordinator/meter"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/queue"
 )
@@ -99,7 +100,7 @@ func (p *Pool) reconcile(now time.Time, stored map[string]bool, allRead bool) (d
 
 // lose publishes again the trials of a job that the server has lost.
 func (p *Pool) lose(a *attempt) {
-	p.Meter.Back.WithLabelValues("lost").Inc()
+	p.Meter.Count(func(c *meter.Counts) { meter.Increase(&c.Back, "lost", 1) })
 	p.end(a)
 	state := &a.request.state
 	if len(state.attempts) > 0 {

@@ -93,9 +93,6 @@ func newPool(c Config) *Pool {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if c.Meter == nil {
-		c.Meter = meter.New()
-	}
 	if c.Note == nil {
 		c.Note = c.Log.Warn
 	}
@@ -247,7 +244,7 @@ func (p *Pool) publish(ctx context.Context, r *Request) error {
 	p.attempts[a.id] = a
 	r.state.attempts = append(r.state.attempts, a)
 	r.state.failures++
-	p.Meter.Sent.Inc()
+	p.Meter.Count(func(c *meter.Counts) { c.Sent++ })
 	p.Log.Debug("job published", "job", a.id, "cell", job.Cell.Key.Short(), "n", job.N, "trials", job.Count)
 	return nil
 }

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
-
 	"github.com/shatterlab/shatter/coordinator/meter"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/queue"
@@ -43,7 +41,7 @@ func (p *Pool) attempt(id string, r *Request, a attempt) {
 // A job whose result may be unread is not, and a job that is not needed any more is removed.
 func TestReconcile(t *testing.T) {
 	w, now := poolOf(t), time.Now()
-	w.Meter = meter.New()
+	w.Meter = &meter.Meter{}
 	w.attempt("stored", request(1), attempt{published: now})
 	w.attempt("lost", request(2), attempt{published: now})
 	w.attempt("young", request(3), attempt{published: now.Add(time.Hour)})
@@ -55,7 +53,7 @@ func TestReconcile(t *testing.T) {
 			t.Errorf("look %d: %d jobs wait, %d are on the server", i, len(w.waiting), len(w.attempts))
 		}
 	}
-	if back := testutil.ToFloat64(w.Meter.Back); back != 1 || w.attempts["stored"] == nil || w.attempts["young"] == nil {
+	if back := w.Meter.Counts().Back; back["lost"] != 1 || w.attempts["stored"] == nil || w.attempts["young"] == nil {
 		t.Errorf("jobs came back: %v", back)
 	}
 }

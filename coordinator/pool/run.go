@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/shatterlab/shatter/coordinator/meter"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/queue"
 )
@@ -150,7 +151,7 @@ func (p *Pool) accept(m *queue.Message, s Source) error {
 	case r.missing < before:
 		r.state.failures = 0
 	case last && r.needed():
-		p.Meter.Back.WithLabelValues("useless").Inc()
+		p.Meter.Count(func(c *meter.Counts) { meter.Increase(&c.Back, "useless", 1) })
 		r.Avoid = []string{m.Worker}
 		r.state.after = time.Now().Add(p.scaled(fleet.Interval << min(r.state.failures, 8)))
 		if p.Alone() && r.state.failures >= MaxTries {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/lead"
+	"github.com/shatterlab/shatter/coordinator/meter"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/worker"
 )
@@ -19,20 +20,20 @@ type Sources struct {
 	Version string
 	Traffic func() queue.Traffic
 	Leads   func() lead.Overview
+	Counts  func() meter.Counts
 	Works   func() worker.Overview
-	More    []prometheus.Gatherer // further metrics
 }
 
 // maxSweeps is the maximum number of sweeps with their own series. For a coordinator that leads
 // more, use `shatter sweeps`.
 const maxSweeps = 200
 
-// Registry returns all metrics, with numbers from s.
-func Registry(s Sources) prometheus.Gatherer {
+// Registry returns a registry of all metrics, with numbers from s.
+func Registry(s Sources) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collector{s})
-	return append(prometheus.Gatherers{r}, s.More...)
+	return r
 }
 
 // A collector turns numbers into metrics.
@@ -53,6 +54,9 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	if c.Leads != nil {
 		out.leads(c.Leads())
 	}
+	if c.Counts != nil {
+		out.counts(c.Counts())
+	}
 	if c.Works != nil {
 		out.works(c.Works())
 	}
@@ -63,6 +67,13 @@ type sink chan<- prometheus.Metric
 
 func (s sink) put(name string, value float64, labels ...string) {
 	s <- prometheus.MustNewConstMetric(described[name].desc, described[name].kind, value, labels...)
+}
+
+// by puts a value for each key of a map.
+func (s sink) by(name string, values map[string]int64) {
+	for key, n := range values {
+		s.put(name, float64(n), key)
+	}
 }
 
 func (s sink) traffic(t queue.Traffic) {
@@ -111,6 +122,21 @@ func (s sink) sweep(l lead.Leading) {
 	}
 }
 
+func (s sink) counts(c meter.Counts) {
+	s.by("shatter_trials_total", c.Trials)
+	s.by("shatter_jobs_back_total", c.Back)
+	s.by("shatter_results_dropped_total", c.Dropped)
+	s.put("shatter_trial_seconds_total", c.TrialSeconds)
+	s.put("shatter_sizes_refused_total", float64(c.Refused))
+	s.put("shatter_jobs_sent_total", float64(c.Sent))
+	s.put("shatter_result_bytes_total", float64(c.Bytes))
+	within := map[float64]uint64{}
+	for i, n := range c.Fsyncs.Within {
+		within[meter.FsyncBounds[i]] = n
+	}
+	s <- prometheus.MustNewConstHistogram(described[fsyncs].desc, c.Fsyncs.Count, c.Fsyncs.Seconds, within)
+}
+
 func (s sink) works(o worker.Overview) {
 	running := 0
 	for _, h := range o.Heartbeat.Held {
@@ -129,7 +155,10 @@ func (s sink) works(o worker.Overview) {
 		}
 	}
 	s.put("shatter_worker_faults", float64(faults))
+	s.by("shatter_worker_jobs_total", o.Jobs)
+	s.by("shatter_worker_trials_total", o.Trials)
 	s.put("shatter_worker_job_seconds_total", o.Heartbeat.Seconds)
+	s.put("shatter_worker_sizes_refused_total", float64(o.Refused))
 }
 
 func one(b bool) float64 {

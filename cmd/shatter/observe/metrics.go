@@ -20,9 +20,8 @@ type metric struct {
 
 var ofSweep = []string{"sweep", "name"}
 
-// metrics lists the metrics of this package. The registry adds metrics of the process and of the Go
-// runtime (process_resident_memory_bytes, process_cpu_seconds_total, go_goroutines and others), and
-// the counters of package meter and of a worker.
+// metrics lists all metrics of Shatter. The registry adds metrics of the process and of the Go
+// runtime (process_resident_memory_bytes, process_cpu_seconds_total, go_goroutines and others).
 var metrics = []metric{
 	{"shatter_build_info", gauge, "1; the label names the build.", []string{"version"}},
 
@@ -50,6 +49,23 @@ var metrics = []metric{
 	{"shatter_sweep_slots", gauge, "Slots of these workers.", ofSweep},
 	{"shatter_sweep_stuck", gauge, "1 while nothing moves; shatter status says why.", ofSweep},
 	{"shatter_leases", gauge, "Sweeps whose lease this coordinator holds.", nil},
+	{"shatter_trials_total", counter, "New outcomes by status (ok, failed), and lost trials.", []string{"status"}},
+	{"shatter_trial_seconds_total", counter, "Seconds that trials took, as workers report them.", nil},
+	{"shatter_sizes_refused_total", counter, "Sample sizes that algorithms refused.", nil},
+	{"shatter_jobs_sent_total", counter, "Jobs that were published to the work queue.", nil},
+	{
+		"shatter_jobs_back_total", counter,
+		"Jobs that are published again: the server has lost them (lost), or their results had no outcome that they asked " +
+			"for (useless).",
+		[]string{"reason"},
+	},
+	{
+		"shatter_results_dropped_total", counter,
+		"Results that were not recorded, by what was wrong: malformed, sweep, cell, trial, metrics, code or profile.",
+		[]string{"reason"},
+	},
+	{"shatter_result_bytes_total", counter, "Bytes of results that were recorded.", nil},
+	{"shatter_ledger_fsync_seconds", gauge, "Times that ledgers took to reach the disk (histogram).", nil},
 
 	// Worker, or shatter run.
 	{"shatter_worker_slots", gauge, "Jobs that the worker runs at the same time.", nil},
@@ -57,8 +73,17 @@ var metrics = []metric{
 	{"shatter_worker_jobs_waiting", gauge, "Leased jobs that wait for a slot.", nil},
 	{"shatter_worker_leaving", gauge, "1 once the worker leases no more jobs.", nil},
 	{"shatter_worker_faults", gauge, "Sweeps whose jobs the worker cannot run for now; shatter workers says why.", nil},
+	{
+		"shatter_worker_jobs_total", counter,
+		"Jobs by how they ended: done, dropped by their leader, or returned to the queue (fault, cannot, drain).",
+		[]string{"end"},
+	},
+	{"shatter_worker_trials_total", counter, "Trials of jobs that were done, by status.", []string{"status"}},
 	{"shatter_worker_job_seconds_total", counter, "Seconds that jobs took.", nil},
+	{"shatter_worker_sizes_refused_total", counter, "Sample sizes that algorithms refused.", nil},
 }
+
+const fsyncs = "shatter_ledger_fsync_seconds"
 
 // described holds the metrics by name, each with its description for Prometheus.
 var described = func() map[string]describedMetric {

@@ -117,7 +117,7 @@ func (s *Server) handler() http.Handler {
 }
 
 // Watch sets the checks and the registry that the server reports from now on.
-func (s *Server) Watch(c Checks, r prometheus.Gatherer) {
+func (s *Server) Watch(c Checks, r *prometheus.Registry) {
 	if s == nil {
 		return
 	}
