@@ -16,8 +16,8 @@ import (
 	"github.com/shatterlab/shatter/pipeline/dataset"
 )
 
-// readArrow reads a file in the Arrow IPC stream format, or in the file format (also called Feather version 2), which
-// is a stream between two magic words, one record batch after the other.
+// readArrow reads a file in the Arrow IPC stream format, or in the file format (also called Feather
+// version 2), which is a stream between two magic words, one record batch after the other.
 func readArrow(t *table, f *io.SectionReader) error {
 	start, end := make([]byte, 8), make([]byte, 4+len(ipc.Magic)) // the end begins with the length of the footer
 	_, _ = f.ReadAt(start, 0)                                     // a shorter file has zeros
@@ -72,8 +72,9 @@ func readArrow(t *table, f *io.SectionReader) error {
 // arrowMark begins a message of Arrow. The length of its metadata follows.
 const arrowMark = "\xFF\xFF\xFF\xFF"
 
-// checkMessages walks the messages of a stream and refuses lengths and counts that it cannot hold: the library
-// would allocate memory by them, or loop over them for minutes. Like the library it panics if an offset points outside.
+// checkMessages walks the messages of a stream and refuses lengths and counts that it cannot hold:
+// the library would allocate memory by them, or loop over them for minutes. Like the library it
+// panics if an offset points outside.
 func checkMessages(f *io.SectionReader) error {
 	const schema = 1
 	head := make([]byte, 8)
@@ -146,7 +147,8 @@ func (t *table) fill(c *column, row int, a arrow.Array) {
 	}
 }
 
-// textOf returns a function that reads the cells of an array as text; a missing value of a dictionary is empty.
+// textOf returns a function that reads the cells of an array as text; a missing value of a
+// dictionary is empty.
 func textOf(a arrow.Array) func(i int) string {
 	switch a := a.(type) {
 	case *array.Dictionary:
@@ -164,7 +166,8 @@ func textOf(a arrow.Array) func(i int) string {
 	return a.ValueStr
 }
 
-// numberOf returns a function that reads floating-point numbers; nil for other arrays, whose texts are exact.
+// numberOf returns a function that reads floating-point numbers; nil for other arrays, whose texts
+// are exact.
 func numberOf(a arrow.Array) func(i int) float64 {
 	switch a := a.(type) {
 	case *array.Float16:
@@ -177,8 +180,9 @@ func numberOf(a arrow.Array) func(i int) float64 {
 	return nil
 }
 
-// limited is an allocator for the libraries that refuses a buffer far larger than a file of its size
-// holds: the lengths come from the file, and a process cannot recover from running out of memory.
+// limited is an allocator for the libraries that refuses a buffer far larger than a file of its
+// size holds: the lengths come from the file, and a process cannot recover from running out of
+// memory.
 type limited struct {
 	memory.Allocator
 	most int // bytes of a buffer

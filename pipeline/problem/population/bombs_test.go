@@ -37,14 +37,15 @@ func TestStatedSizes(t *testing.T) {
 	}
 }
 
-// A Parquet file that states 2^60 rows, or a dictionary or page of 2^30 values, is refused before memory
-// is allocated for them.
+// A Parquet file that states 2^60 rows, or a dictionary or page of 2^30 values, is refused before
+// memory is allocated for them.
 func TestStatedRows(t *testing.T) {
 	testkit.Serial(t)
 	const most = 64 << 20
 	data := parquetFile(t, plain(), 5)
 	footer := len(data) - 8 - int(binary.LittleEndian.Uint32(data[len(data)-8:]))
-	// Fields of 64 and 32 bits that follow one another, in Thrift's compact protocol, and 5, their value.
+	// Fields of 64 and 32 bits that follow one another, in Thrift's compact protocol, and 5, their
+	// value.
 	rows, values := []byte{0x16, 10}, []byte{0x15, 10}
 	manyRows := bytes.ReplaceAll(data[footer:], rows, binary.AppendUvarint(rows[:1:1], 2<<60))
 	size := len(manyRows) - 8

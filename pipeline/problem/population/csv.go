@@ -106,7 +106,8 @@ func (r *csvReader) next() ([]string, error) {
 
 var decimalComma = regexp.MustCompile(`\d,\d+(;|$)`)
 
-// hint adds a guess at the cause to an error if the header line, or the cells of the row in question, suggest one.
+// hint adds a guess at the cause to an error if the header line, or the cells of the row in
+// question, suggest one.
 func (r *csvReader) hint(err error, cells []string) error {
 	unnamed := func(name string) bool { return name == "" }
 	line, file := strings.Join(r.header, ","), wording.ShellWord(r.table.spec.File)

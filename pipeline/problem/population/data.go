@@ -1,5 +1,5 @@
-// Package population reads real data: the rows of a CSV, LIBSVM, Parquet or Arrow file, which take the
-// place of a distribution of points, and the files of class matrices.
+// Package population reads real data: the rows of a CSV, LIBSVM, Parquet or Arrow file, which take
+// the place of a distribution of points, and the files of class matrices.
 //
 // The rows are the population: samples are drawn from it with replacement, and errors are computed
 // over all of it. A row holds the features, then for each categorical column one number per value
@@ -13,11 +13,13 @@
 //
 // A file is hashed, and its digest compared, before anything in it is decoded. encoding/csv and
 // Apache Arrow decode it. Damaged bytes end in an error: the decoders' panics are caught, and the
-// numbers of rows and bytes that the libraries report are checked before memory is allocated by them.
-// The Parquet library trusts the lengths in a footer and in the headers of pages: a forged file can make it
-// allocate gigabytes before anything here can check them, which may end the process.
+// numbers of rows and bytes that the libraries report are checked before memory is allocated by
+// them. The Parquet library trusts the lengths in a footer and in the headers of pages: a forged
+// file can make it allocate gigabytes before anything here can check them, which may end the
+// process.
 //
-// The type of a column comes from the whole column. A Report lists what was read, and what was left out and why.
+// The type of a column comes from the whole column. A Report lists what was read, and what was left
+// out and why.
 //
 // Start reading at Read, then table.go, which every format fills.
 package population
@@ -61,7 +63,8 @@ type Rows struct {
 	// value, and were pulled back to it.
 	Pulled int
 
-	// Missing is the share of the rows of the file that were left out, or of the cells of features that were filled.
+	// Missing is the share of the rows of the file that were left out, or of the cells of features
+	// that were filled.
 	Missing float64
 	Report  *Report // nil after Seal
 
@@ -137,7 +140,8 @@ func checkData(d *schemas.Data, class concept.Spec) error {
 	return errors.Join(append(errs, err, checkScale(&d.Scale, class.Name))...)
 }
 
-// checkOptions checks the keys that apply to some formats or classes only, and brings values into their shortest form.
+// checkOptions checks the keys that apply to some formats or classes only, and brings values into
+// their shortest form.
 func checkOptions(d *schemas.Data, shape concept.Shape) error {
 	switch given := d.Delimiter + d.Decimal; {
 	case d.Format != csvFormat && given != "":
@@ -281,8 +285,8 @@ type unsupported string
 
 func (e unsupported) Error() string { return string(e) }
 
-// damaged returns an error that blames the file as a whole. Libraries call "unimplemented" or "unsupported" what they
-// cannot read.
+// damaged returns an error that blames the file as a whole. Libraries call "unimplemented" or
+// "unsupported" what they cannot read.
 func (t *table) damaged(cause any) error {
 	words := fmt.Sprint(cause)
 	for _, word := range []string{"unimplemented", "unsupported", "not implemented"} {

@@ -45,8 +45,8 @@ func (g *Disguised) Begin(r *rand.Rand) {
 	}
 }
 
-// drawMirror fills v with the normal, of length sqrt(2), of the mirror that swaps a uniform direction
-// z and s times the first axis, and returns s, the sign that avoids cancellation.
+// drawMirror fills v with the normal, of length sqrt(2), of the mirror that swaps a uniform
+// direction z and s times the first axis, and returns s, the sign that avoids cancellation.
 func drawMirror(r *rand.Rand, v []float64) (s float64) {
 	squared := 0.0
 	for squared == 0 {
@@ -72,8 +72,8 @@ func (g *Disguised) Draw(r *rand.Rand, x, y []float64) {
 	g.Apply(x, y)
 }
 
-// Apply disguises rows and labels. A row that rounding puts outside of the unit ball comes back onto
-// it.
+// Apply disguises rows and labels. A row that rounding puts outside of the unit ball comes back
+// onto it.
 func (g *Disguised) Apply(x, y []float64) {
 	d := g.Dim
 	for i := range y {

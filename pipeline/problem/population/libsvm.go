@@ -18,7 +18,8 @@ type libsvmRow struct {
 	values  []string
 }
 
-// readLIBSVM reads a LIBSVM file. It fills the table after the last row, when the numbers of the columns are known.
+// readLIBSVM reads a LIBSVM file. It fills the table after the last row, when the numbers of the
+// columns are known.
 func readLIBSVM(t *table, file *io.SectionReader) error {
 	x, err := t.openText(file)
 	if err != nil {

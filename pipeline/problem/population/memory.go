@@ -2,8 +2,8 @@ package population
 
 import "github.com/shatterlab/shatter/pipeline/dataset"
 
-// Seal copies the features to a table in shared memory, see Table. order lists the rows of the file in
-// the order of the table; nil: the order of the file. After an error, r has no features.
+// Seal copies the features to a table in shared memory, see Table. order lists the rows of the file
+// in the order of the table; nil: the order of the file. After an error, r has no features.
 func (r *Rows) Seal(order []int32) error {
 	from := r.X
 	r.X, r.Report = nil, nil
@@ -27,7 +27,8 @@ func (r *Rows) Seal(order []int32) error {
 // Gone returns what remains known of r without its rows.
 func (r *Rows) Gone() *Rows { return &Rows{Dim: r.Dim, Pulled: r.Pulled} }
 
-// Table returns the table that Seal has made, the rows without their labels. It is nil before, and after Close.
+// Table returns the table that Seal has made, the rows without their labels. It is nil before, and
+// after Close.
 func (r *Rows) Table() *dataset.Table { return r.table }
 
 // Close frees the memory of the rows. Their numbers must not be used any more.

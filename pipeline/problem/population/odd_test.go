@@ -92,8 +92,8 @@ func withColumn(cells ...string) string {
 	return strings.Join(lines, "")
 }
 
-// The table of plainCSV is read from all of these files, as they are or once the remedy is followed.
-// Files without a remedy are refused with an explanation.
+// The table of plainCSV is read from all of these files, as they are or once the remedy is
+// followed. Files without a remedy are refused with an explanation.
 func TestOddFiles(t *testing.T) {
 	for _, files := range [][]oddFile{oddText(t), oddNumbers(), oddLibsvm(t), oddArrow(t), oddFormats()} {
 		for _, f := range files {

@@ -54,8 +54,8 @@ func (t *table) readColumn(r *pqarrow.FileReader, i int, fileSize int64) error {
 		}
 		groups = append(groups, g)
 	}
-	// Unlike the readers of records and tables, this one starts no goroutine. A panic of a goroutine on
-	// damaged bytes could not be recovered.
+	// Unlike the readers of records and tables, this one starts no goroutine. A panic of a
+	// goroutine on damaged bytes could not be recovered.
 	cells, err := r.GetFieldReader(context.Background(), i, map[int]bool{leaf: true}, groups)
 	if err != nil {
 		return err
@@ -78,8 +78,9 @@ func (t *table) readColumn(r *pqarrow.FileReader, i int, fileSize int64) error {
 	return nil
 }
 
-// checkChunk rejects a column chunk that is encrypted, has an encoding that the library lacks, is larger than the file,
-// or begins with a dictionary of more values than bytes: the library allocates what these state.
+// checkChunk rejects a column chunk that is encrypted, has an encoding that the library lacks, is
+// larger than the file, or begins with a dictionary of more values than bytes: the library
+// allocates what these state.
 func checkChunk(r *file.Reader, group, leaf int, fileSize int64) error {
 	g := r.RowGroup(group)
 	c, err := g.MetaData().ColumnChunk(leaf)

@@ -73,8 +73,8 @@ func (t *table) chosen() string {
 	return strings.Join(parts, "; ")
 }
 
-// leftOut lists the columns that are left out by default, with the reasons, and counts them. Lines that end with a
-// delimiter make a column without name and cells, which does not count.
+// leftOut lists the columns that are left out by default, with the reasons, and counts them. Lines
+// that end with a delimiter make a column without name and cells, which does not count.
 func (t *table) leftOut() (list string, count int) {
 	var parts []string
 	for _, c := range t.columns {
@@ -85,8 +85,9 @@ func (t *table) leftOut() (list string, count int) {
 	return wording.Few(parts, 12), len(parts)
 }
 
-// suspect warns about a feature that looks like a number of the row, or has a value that looks like a code for missing
-// cells: the least or largest one, written with nines only, and far from all others.
+// suspect warns about a feature that looks like a number of the row, or has a value that looks like
+// a code for missing cells: the least or largest one, written with nines only, and far from all
+// others.
 func (t *table) suspect(c *column, warn func(format string, a ...any)) {
 	ascending, low, high := t.rows >= 10, math.Inf(1), math.Inf(-1)
 	codes := map[float64]int{}

@@ -53,7 +53,8 @@ func (t *table) used() []*column {
 	return slices.DeleteFunc(slices.Clone(t.columns), func(c *column) bool { return c.use == unused })
 }
 
-// fillGaps leaves out the rows with missing cells or fills the cells, and returns the share of rows or cells.
+// fillGaps leaves out the rows with missing cells or fills the cells, and returns the share of rows
+// or cells.
 func (t *table) fillGaps() (share float64, err error) {
 	gaps := 0
 	for _, column := range t.used() {
@@ -132,8 +133,9 @@ func categoriesOf(c *column) (values []string) {
 	return values
 }
 
-// oneHot sets the numbers of the rows: the features, then for each categorical column one number per value, sorted,
-// 1 for the row's own and 0 for others; and 1 for the bias. It consumes the columns.
+// oneHot sets the numbers of the rows: the features, then for each categorical column one number
+// per value, sorted, 1 for the row's own and 0 for others; and 1 for the bias. It consumes the
+// columns.
 func (t *table) oneHot(rows *Rows) error {
 	rows.Dim = len(t.features)
 	place := make([][]int, len(t.categories)) // index of the 1 in a row, by categorical column and code
@@ -182,8 +184,8 @@ func (t *table) scale(rows *Rows) {
 	}
 }
 
-// byNorm divides a row by the bound, or by its own norm if that is larger, and reports whether it is. With a bias,
-// the row and the constant 1 after it are then divided by sqrt(2).
+// byNorm divides a row by the bound, or by its own norm if that is larger, and reports whether it
+// is. With a bias, the row and the constant 1 after it are then divided by sqrt(2).
 func (t *table) byNorm(row []float64) (beyond bool) {
 	features, root := row, 1.0
 	if t.spec.Bias {
@@ -209,8 +211,9 @@ func (t *table) byNorm(row []float64) (beyond bool) {
 	return beyond
 }
 
-// byRanges maps each feature from its range to [-1, 1], a value outside to the nearer end, and divides the row by
-// sqrt(k), k being the number of columns in use, and the bias: a one-hot group has norm 1, so the row has at most that.
+// byRanges maps each feature from its range to [-1, 1], a value outside to the nearer end, and
+// divides the row by sqrt(k), k being the number of columns in use, and the bias: a one-hot group
+// has norm 1, so the row has at most that.
 func (t *table) byRanges() func(row []float64) (beyond bool) {
 	var ranges [][2]float64
 	for _, c := range t.features {

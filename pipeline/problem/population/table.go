@@ -61,8 +61,8 @@ const (
 	asLabel
 )
 
-// begin gives the columns their uses. Unless the problem lists the features, it makes features of all other
-// columns, which addText and settle may leave out.
+// begin gives the columns their uses. Unless the problem lists the features, it makes features of
+// all other columns, which addText and settle may leave out.
 func (t *table) begin(columns []*column) error {
 	t.columns, t.chooses = columns, len(t.spec.Features) == 0
 	byName := map[string]*column{}
@@ -149,8 +149,8 @@ func (t *table) reserve(more int64) error {
 	return nil
 }
 
-// addText appends a cell to a column in use. row is the number of its row in messages, counted as an editor or a data
-// frame viewer does. An empty text is a missing cell.
+// addText appends a cell to a column in use. row is the number of its row in messages, counted as
+// an editor or a data frame viewer does. An empty text is a missing cell.
 func (t *table) addText(c *column, row int, text string) {
 	switch {
 	case c.use == asFeature:
@@ -251,8 +251,8 @@ func (t *table) fail(c *column, row int, format string, a ...any) {
 	}
 }
 
-// settle determines the features, checks them against the class and the scale, and returns the error of the first cell
-// that cannot be used.
+// settle determines the features, checks them against the class and the scale, and returns the
+// error of the first cell that cannot be used.
 func (t *table) settle() error {
 	var names []string
 	var first *column

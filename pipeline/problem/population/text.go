@@ -18,14 +18,15 @@ import (
 // maxLine is the largest number of bytes of a line, or of a row that has several.
 const maxLine = 32 << 20
 
-// A textReader reads a text file. Readers of lines set N of the limit to maxLine before each line: they keep a line
-// without an end out of memory.
+// A textReader reads a text file. Readers of lines set N of the limit to maxLine before each line:
+// they keep a line without an end out of memory.
 type textReader struct {
 	*bufio.Reader
 	limit *io.LimitedReader
 }
 
-// openText opens a text file: UTF-8, with or without a byte order mark, plain or compressed by gzip.
+// openText opens a text file: UTF-8, with or without a byte order mark, plain or compressed by
+// gzip.
 func (t *table) openText(file io.Reader) (x textReader, err error) {
 	plain := bufio.NewReader(file)
 	x.limit = &io.LimitedReader{R: plain, N: maxLine}
