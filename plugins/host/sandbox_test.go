@@ -87,14 +87,14 @@ sleep 100
 	if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c := Command{Path: file, Start: time.Second, Sandbox: sandbox.Policy{Env: []string{"TOKEN=a token"}}}
+	c := Command{Path: file, Start: 4 * time.Second, Sandbox: sandbox.Policy{Env: []string{"TOKEN=a token"}}}
 	_, err := Start(t.Context(), c)
 	layers, probed := sandbox.Probe(c.Sandbox)
 	want := 2 // one in HOME, one in /dev/shm
 	if !slices.ContainsFunc(layers, func(l sandbox.Layer) bool { return l.Name == sandbox.Mounts && l.Held }) {
 		want = 1
 	}
-	if err == nil || probed != nil || !strings.Contains(err.Error(), "it was not ready within 1s; raise limits.start") ||
+	if err == nil || probed != nil || !strings.Contains(err.Error(), "it was not ready within 4s; raise limits.start") ||
 		strings.Count(err.Error(), "a token") != want {
 		t.Error(err, probed)
 	}
