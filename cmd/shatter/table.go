@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -27,6 +29,13 @@ func writeTable(w io.Writer, dir, name string) error {
 		return err
 	}
 	s.Notes = append(s.Notes, footer(m.Rechecks, s)...)
+	findings := render.Findings(s)
+	for i, line := range findings {
+		findings[i] = strings.Join(wording.Wrap(line, 100, "  "), "\n")
+	}
+	if len(findings) > 0 {
+		fmt.Fprintln(w, strings.Join(findings, "\n")+"\n")
+	}
 	return renderSheet(w, s, "table", render.View{Short: name == "table"})
 }
 

@@ -168,7 +168,7 @@ func (r *Regression) Verdict(term int, claimed float64) string {
 	case math.IsNaN(c.Low):
 		return ""
 	case !r.Fits():
-		return "none: the form does not fit"
+		return "none: the model does not fit"
 	case claimed < c.Low || claimed > c.High:
 		return fmt.Sprintf("rejected at %.4g %%", 100*(1-r.level))
 	}

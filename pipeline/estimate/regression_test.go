@@ -317,7 +317,7 @@ func TestVerdicts(t *testing.T) {
 			switch {
 			case !fit.Fits():
 				bent++
-				if v := fit.Verdict(0, 0); v != "none: the form does not fit" {
+				if v := fit.Verdict(0, 0); v != "none: the model does not fit" {
 					t.Fatalf("verdict %q on a wrong form", v)
 				}
 			case fit.Verdict(0, 0) == "rejected at 95 %":

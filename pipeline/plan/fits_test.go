@@ -21,7 +21,7 @@ exclude: [{distribution: uniform}, {beta: 0.2, epsilon: 1, algorithm: expmech/em
 fits:
   - {model: sum, in: [ln domain, 1]}
   - {model: power, in: 1/epsilon, claimed: 1, source: Theorem 2}
-  - {model: power, in: [epsilon, domain]}
+  - {model: power, in: [epsilon, domain], claimed: [1, 1]}
 `
 
 // lines returns a plan's fits, one line for each group.
@@ -80,7 +80,7 @@ func TestFits(t *testing.T) {
 	for _, line := range []string{
 		"fit         n* = a ln domain + b, for 5 groups of cells that differ only in these numbers\n",
 		"fit         n* = C (1/epsilon)^a, for 3 groups of cells that differ only in these numbers; claimed: 1 (Theorem 2)\n",
-		"fit         n* = C epsilon^a domain^b, for 4 groups",
+		"fit         n* = C epsilon^a domain^b, for 4 groups of cells that differ only in these numbers; claimed: 1, 1\n",
 	} {
 		if !strings.Contains(words.String(), line) {
 			t.Errorf("%q is missing in %s", line, words.String())

@@ -108,7 +108,8 @@ func (c *checker) list(n *yaml.Node, v reflect.Value, p Place, path string, r Ru
 	for i, item := range n.Content {
 		mistakes := len(c.mistakes)
 		c.value(item, v.Index(i), path+"["+strconv.Itoa(i)+"]", r)
-		if item.Kind != yaml.ScalarNode || len(c.mistakes) > mistakes {
+		repeats := !axis && t.Elem().Kind() == reflect.Float64 // a list with a place for each number
+		if item.Kind != yaml.ScalarNode || len(c.mistakes) > mistakes || repeats {
 			continue
 		}
 		text := fmt.Sprint(v.Index(i).Interface())

@@ -68,7 +68,8 @@ func TestFigureOfEachParameter(t *testing.T) {
 		}
 	}
 	p := f.Lines[0].Points[1]
-	if f.Lines[0].Name != "acme/one" || p != (Point{X: 1, Y: 801, Low: 534, High: 801, Cell: "0000000005"}) {
+	middle := math.Sqrt(534) * math.Sqrt(801)
+	if f.Lines[0].Name != "acme/one" || p != (Point{X: 1, Y: middle, Low: 534, High: 801, Cell: "0000000005"}) {
 		t.Errorf("line %s, point %+v", f.Lines[0].Name, p)
 	}
 }

@@ -41,8 +41,8 @@ var (
 	sampleSize = measure{
 		kind: kindSize, slug: "n", title: "sample size n*", unit: "examples", value: "n_star", low: "n_low", high: "n_high",
 		proved: "theory_n", printed: "paper_n", bracket: true,
-		interval: "A vertical line is the bracket from n_low, which is insufficient, to n_high, which suffices; it ends at " +
-			"the edge if one of them is not known.",
+		interval: "A vertical line is the bracket from n_low, which is insufficient, to n_high, which suffices, with a " +
+			"mark in its middle; it ends at the edge if one of them is not known.",
 	}
 	rate = measure{
 		kind: kindCurve, slug: "curve", title: "success rate", value: "rate", low: "rate_low", high: "rate_high",
@@ -204,6 +204,9 @@ func (m measure) point(f *frame, row int) (Point, bool) {
 		p.Low, p.High = max(p.Low, 0), min(p.High, 1)
 	}
 	low, high := !math.IsNaN(p.Low), !math.IsNaN(p.High)
+	if m.kind == kindSize && low && high {
+		p.Y = math.NaN() // n_high is an end of the bracket, not an estimate
+	}
 	switch {
 	case !math.IsNaN(p.Y):
 	case low && high:

@@ -1,0 +1,86 @@
+package render
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+)
+
+// maxFindings is the maximum number of sentences, and of algorithms in one, of [Findings].
+const maxFindings = 6
+
+// A finding holds the decided cells of one algorithm at one budget.
+type finding struct {
+	name              string
+	low, high         float64 // union of the brackets
+	provedLow, proved float64 // least and largest bound; 0: none
+}
+
+// Findings answers how many examples suffice, from a table with brackets: a sentence for each class
+// and distribution with decided cells. It returns nil for other tables.
+func Findings(s *sheet.Sheet) (lines []string) {
+	if s.Index("n_low") < 0 || s.Index("class") < 0 {
+		return nil
+	}
+	var problems []string
+	of := map[string][]*finding{}
+	text := func(row int, column string) string { return short(s.Value(row, column)) }
+	for row := range s.Len() {
+		if text(row, "status") != estimate.StatusDecided {
+			continue
+		}
+		problem := strings.Join(strings.Fields(strings.Join(
+			[]string{text(row, "class"), text(row, "distribution"), text(row, "file"), text(row, "data")}, " ")), ", ")
+		name := text(row, "algorithm")
+		if epsilon := text(row, "epsilon"); epsilon != "" {
+			name += " at epsilon " + epsilon
+		}
+		if of[problem] == nil {
+			problems = append(problems, problem)
+		}
+		var f *finding
+		for _, known := range of[problem] {
+			if known.name == name {
+				f = known
+			}
+		}
+		if f == nil {
+			f = &finding{name: name, low: math.Inf(1), provedLow: math.Inf(1)}
+			of[problem] = append(of[problem], f)
+		}
+		f.low, f.high = min(f.low, s.Number(row, "n_low")), max(f.high, s.Number(row, "n_high"))
+		if bound := s.Number(row, "theory_n"); bound == bound {
+			f.provedLow, f.proved = min(f.provedLow, bound), max(f.proved, bound)
+		}
+	}
+	for i, problem := range problems {
+		if i == maxFindings {
+			return append(lines, fmt.Sprintf("%d more problems are in the table", len(problems)-i))
+		}
+		var parts []string
+		for j, f := range of[problem] {
+			if j == maxFindings {
+				parts = append(parts, fmt.Sprintf("%d more in the table", len(of[problem])-j))
+				break
+			}
+			parts = append(parts, f.String())
+		}
+		lines = append(lines, problem+": "+strings.Join(parts, "; "))
+	}
+	return lines
+}
+
+func (f *finding) String() string {
+	text := fmt.Sprintf("%s needs %.0f to %.0f examples", f.name, f.low+1, f.high)
+	switch f.proved {
+	case 0:
+	case f.provedLow:
+		text += fmt.Sprintf(" (bound %.0f)", f.proved)
+	default:
+		text += fmt.Sprintf(" (bounds %.0f to %.0f)", f.provedLow, f.proved)
+	}
+	return text
+}
