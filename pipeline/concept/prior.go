@@ -39,6 +39,12 @@ func NewPrior(s Spec, distribution Drawn, ok Allowed) (Prior, bool) {
 	if p, found := ExactPrior(s, distribution, ok); found {
 		return p, true
 	}
+	if d, known := Lookup(s.Name); !known || d.Random == nil {
+		return Prior{}, false
+	}
+	if _, err := New(s); err != nil {
+		return Prior{}, false
+	}
 	return estimatePrior(s, distribution, ok)
 }
 
