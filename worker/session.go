@@ -18,6 +18,7 @@ type session struct {
 	from, to int
 	host     *host.Session
 	scores   *scores
+	changes  []change // index: trial; empty if the task changes no samples
 }
 
 // run opens the session, plays and scores its trials, and records their outcomes. After an error it records nothing.
@@ -125,7 +126,12 @@ func (x *session) drawSamples(points, y []float64) {
 		streams = streams[:2]
 	}
 	for j := range x.trials() {
+		xs, ys := points[j*n*dim:(j+1)*n*dim], y[j*n:(j+1)*n]
+		if x.job.Cell.Kind().Change != nil {
+			x.drawChanged(j, xs, ys)
+			continue
+		}
 		x.beginTrial(j, streams...)
-		x.job.drawer.Sample(n, points[j*n*dim:(j+1)*n*dim], y[j*n:(j+1)*n])
+		x.job.drawer.Sample(n, xs, ys)
 	}
 }

@@ -19,7 +19,6 @@ const module = "github.com/shatterlab/shatter/"
 // allow.
 var layers = [][]string{
 	{"schemas", "schemas/pluginv1"},
-	{"pipeline/task"},
 
 	// Tools that do not depend on sweeps.
 	{"pipeline", "pipeline/dataset", "pipeline/disk", "pipeline/matrix", "pipeline/numeric", "pipeline/wording"},
@@ -30,6 +29,8 @@ var layers = [][]string{
 
 	// The mathematics.
 	{"pipeline/concept", "pipeline/estimate", "pipeline/privacy", "pipeline/theory"},
+	{"pipeline/audit"},
+	{"pipeline/task"},
 
 	// The way of a sweep, from its file to its tables.
 	{"pipeline/problem/blame"},

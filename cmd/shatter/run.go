@@ -371,7 +371,7 @@ func answersOf(p *plan.Plan) answers {
 	for _, c := range p.Cells {
 		a.online = a.online && c.Rung == nil
 		name := "curve"
-		if c.Searched() || c.Kind().Rounds() {
+		if c.Searched() || c.Kind().Rounds() || c.Kind().Decide != nil {
 			name = "table"
 		}
 		if !slices.Contains(a.tables, name) {

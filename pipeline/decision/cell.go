@@ -12,6 +12,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/shatterlab/shatter/pipeline/audit"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -98,6 +99,11 @@ func (c *CellState) begin(ladders map[*trial.Ladder]*ladder, tests int) (err err
 		}
 		l.rungs[c.Rung.Position-1] = c
 		c.ladder, c.Decider = l, l.Rung(c.Rung.Position, c.N[0])
+	case c.Kind().Decide != nil:
+		c.Decider = c.Kind().Decide(audit.Claim{
+			Epsilon: c.Guarantee.GetEpsilon(), Delta: c.Guarantee.GetDelta(), Sizes: c.N, Trials: c.Trials,
+			Confidence: ListConfidence, Cells: tests,
+		})
 	case c.Find == nil:
 		list := estimate.List{Sizes: c.N, Trials: c.Trials, Confidence: ListConfidence, Cells: tests}
 		if c.Beta > 0 {
@@ -155,7 +161,17 @@ func (c *CellState) Has(n, last int64) bool {
 
 // Feed adds the outcome in a row of a batch that the ledger counts.
 func (c *CellState) Feed(b *ledger.Batch, row int) {
-	c.feed(b.N, b.Repetition[row], b.Status[row], Judged(c.Cell, b, row))
+	d, reads := c.Decider.(estimate.FeatureDecider)
+	if !reads {
+		c.feed(b.N, b.Repetition[row], b.Status[row], Judged(c.Cell, b, row))
+		return
+	}
+	c.answer(b.N)
+	o := estimate.Miss
+	if b.Status[row] == ledger.Failed {
+		o = estimate.Failed
+	}
+	d.AddFeatures(b.N, int(b.Repetition[row]), o, func(name string) float64 { return metric(b, name, row) })
 }
 
 // feed adds an outcome: its status and the number that determines success.

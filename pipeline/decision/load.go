@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -24,15 +25,21 @@ func Judged(c *trial.Cell, b *ledger.Batch, row int) float64 {
 	if judged == "" {
 		return b.Error[row]
 	}
-	if i := slices.Index(b.Metrics, judged); i >= 0 {
-		return b.Values[i][row] / float64(b.N)
+	return metric(b, judged, row) / float64(b.N)
+}
+
+// metric returns a metric in a row of a batch; NaN if it is missing.
+func metric(b *ledger.Batch, name string, row int) float64 {
+	if i := slices.Index(b.Metrics, name); i >= 0 {
+		return b.Values[i][row]
 	}
 	return math.NaN()
 }
 
 // Read feeds the cell with the outcomes of a ledger, and calls each for every one.
 func (c *CellState) Read(l *ledger.Ledger, each func(n, rep int64)) error {
-	if c.Kind().Judged != "" && c.CanSucceed() { // the ledger holds metrics on disk only
+	_, features := c.Decider.(estimate.FeatureDecider)
+	if features || c.Kind().Judged != "" && c.CanSucceed() { // the ledger holds metrics on disk only
 		return l.Each(c.Key, func(b *ledger.Batch) error {
 			for row, rep := range b.Repetition {
 				c.Feed(b, row)

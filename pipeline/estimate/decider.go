@@ -38,6 +38,13 @@ type Decider interface {
 	Result() Result
 }
 
+// A FeatureDecider is a Decider that reads metrics of trials.
+type FeatureDecider interface {
+	Decider
+	// AddFeatures is Add for a trial with metrics. metric returns NaN for a missing value.
+	AddFeatures(n int64, rep int, o Outcome, metric func(name string) float64)
+}
+
 // A Trivial is the Decider of a cell whose answer does not depend on data. It requests no trials
 // and ignores outcomes. Its value is the reason.
 type Trivial string

@@ -66,6 +66,16 @@ type Result struct {
 
 	Trials int64   // number of trials that were read
 	Points []Point // sample sizes with trials read, ascending
+	Audit  *Audit  // nil except in an audit
+}
+
+// An Audit is the result of a test of a privacy guarantee.
+type Audit struct {
+	Epsilon    float64 // claimed
+	EpsilonLow float64 // largest epsilon that the trials refute; 0: none
+	Event      string  // event that refutes it
+	Pairs      int64   // number of pairs of trials that were read
+	Refuted    bool    // the trials refute the claim
 }
 
 // A Point counts the trials read at one sample size: repetitions 0..Consumed-1, of which Successes

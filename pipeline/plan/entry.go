@@ -174,7 +174,10 @@ func (e *entry) lookUp(known *catalog, r *sweep.Reporter) bool {
 		}
 	}
 	if !d.GetPrivate() {
-		return true
+		if kind.Private {
+			r.At(where, "%q states no privacy guarantee, so task %s has nothing to test: leave it out", d.GetName(), kind.Name)
+		}
+		return !kind.Private
 	}
 	if !e.grid.Sound(r, "privacy") {
 		return false

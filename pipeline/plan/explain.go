@@ -280,7 +280,10 @@ func (w *gridDescription) describeGame() {
 
 // describeGoal describes the criterion of success, and how errors are measured.
 func (w *gridDescription) describeGoal(setting []axis) {
-	if w.Goal != nil {
+	if t := w.File.Task(); t.Success == "" {
+		w.add("audit", "of the claimed epsilon and delta, by pairs of neighboring samples")
+		return
+	} else if w.Goal != nil {
 		w.describeSuccess(setting)
 	}
 	if w.File.Task().Rounds() {
@@ -330,6 +333,9 @@ func (w *gridDescription) describeSuccess(setting []axis) {
 // describeSizes describes the sample sizes or numbers of rounds, or their search.
 func (w *gridDescription) describeSizes() {
 	size, trials := "n", "learning curve at n = %s; %d trials at each n; n* is bracketed between these sizes"
+	if w.File.Task().Decide != nil {
+		trials = "%s; at most %d trials at each n"
+	}
 	if w.File.Task().Rounds() {
 		size, trials = "rounds", "%s; %d sequences each"
 	}

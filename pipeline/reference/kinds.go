@@ -96,7 +96,9 @@ func tasks() (all []Entry) {
 		}
 		e.add("keys", strings.Join(keys, ", "))
 		e.add("metrics", strings.Join(t.MetricNames(false), ", "))
-		e.add("success", t.Success+" is at most alpha")
+		if t.Success != "" {
+			e.add("success", t.Success+" is at most alpha")
+		}
 		all = append(all, e)
 	}
 	return all
@@ -135,7 +137,7 @@ func columns() (all []Entry) {
 	for _, file := range result.Files() {
 		of := result.Columns(file)
 		if file == "table" {
-			of = append(of, result.SearchColumns()...)
+			of = slices.Concat(of, result.SearchColumns(), result.AuditColumns())
 		}
 		for _, c := range of {
 			name := file

@@ -149,6 +149,19 @@ var findColumns = []schemas.ColumnOf[TableRow]{
 		func(r *TableRow) float64 { return r.found(r.Found.Proved) }),
 }
 
+// auditColumns holds the further columns of the table of task audit.
+var auditColumns = []schemas.ColumnOf[TableRow]{
+	float("epsilon_low", "task audit: largest epsilon, of 20 up to the claimed one, that the trials refute "+
+		"at delta, with the confidence of the table; null if they refute none",
+		func(r *TableRow) float64 { return nonzero(r.Audit.EpsilonLow) }),
+	label("event", "task audit: event that refutes epsilon_low: n, the pair of samples, and what is too "+
+		"likely with one of them", func(r *TableRow) string { return r.Audit.Event }),
+	count("pairs", "task audit: number of pairs of trials that were read, one with each sample",
+		func(r *TableRow) int64 { return r.Audit.Pairs }),
+	flag("refuted", "task audit: the trials refute the claimed epsilon at its delta",
+		func(r *TableRow) bool { return r.Audit.Refuted }),
+}
+
 // rungText returns a text of the row's rung; "" if the row has none.
 func rungText(r *TableRow, of func(*trial.Rung) string) string {
 	if r.Cell.Rung == nil {
@@ -168,6 +181,9 @@ func (r *TableRow) found(v float64) float64 {
 // SearchColumns returns the further columns of the table if the sweep searches another number than n.
 // In task online the table has status, reason and these columns except search_theory.
 func SearchColumns() []schemas.Column { return schemas.Plain(findColumns) }
+
+// AuditColumns returns the further columns of the table of task audit.
+func AuditColumns() []schemas.Column { return schemas.Plain(auditColumns) }
 
 // gameSearchColumns holds the further columns of the table of task online if the sweep has a search.
 var gameSearchColumns = slices.Concat(
@@ -294,7 +310,7 @@ const impliedDoc = "least epsilon of any algorithm for which n_high examples suf
 	"grows, like n_high"
 
 const privacyContradictsDoc = "why the proved or declared guarantee is wrong: epsilon_implied is above its " +
-	"epsilon, or some trials failed, which is an output that depends on the sample"
+	"epsilon, an audit refutes it, or some trials failed, which is an output that depends on the sample"
 
 const priorDoc = "success probability of a learner without data: the largest probability with which one " +
 	"hypothesis of the class, or a constant, chosen in advance, has an error of at most reference + alpha, measured " +

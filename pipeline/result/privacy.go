@@ -53,6 +53,10 @@ func setPrivacy(row *TableRow, curve []CurveRow) {
 			"without data no learner succeeds in more than %s of trials, and the guarantee states epsilon %v", row.NHigh,
 			check.Implied, wording.Percent(row.Cell.Prior.Limit), g.GetEpsilon()))
 	}
+	if a := row.Audit; a != nil && a.Refuted {
+		wrong = append(wrong, fmt.Sprintf("it is not (%v, %v)-private, by %d pairs of trials: %s", g.GetEpsilon(),
+			g.GetDelta(), a.Pairs, a.Event))
+	}
 	check.Contradicts = strings.Join(wrong, "; ")
 }
 
@@ -62,6 +66,8 @@ func impliesNothing(row *TableRow) string {
 	switch {
 	case c.Kind().Rounds():
 		return "a game has no sample"
+	case row.Audit != nil:
+		return "an audit measures no success"
 	case row.Status == estimate.StatusFailed || row.NHigh == 0:
 		return "no sample size is shown sufficient"
 	case c.Queries > 0:

@@ -12,6 +12,7 @@ package result
 import (
 	"iter"
 
+	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
@@ -37,8 +38,9 @@ type TableRow struct {
 	// QueriesSuccess is the success rate of baseline/queries against the same adversary; NaN: none.
 	QueriesSuccess float64
 	Privacy        PrivacyCheck
-	Found          Found   // for a rung: the result of the search over its ladder
-	MeanError      float64 // mean error of the ok trials at n_high, or at the largest n if there is no n_high; NaN: none
+	Found          Found           // for a rung: the result of the search over its ladder
+	Audit          *estimate.Audit // nil except in an audit
+	MeanError      float64         // mean error of the ok trials at n_high, or at the largest n; NaN: none
 }
 
 // A Found is the result of a search over another number than n: values of that number. The rows of

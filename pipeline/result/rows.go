@@ -280,14 +280,15 @@ func tableRow(c *decision.CellState, v estimate.Result) TableRow {
 	row := TableRow{
 		Cell: c.Cell, NLow: v.Low, NHigh: v.High, Status: v.Status, Reason: v.Reason,
 		Falls: v.Falls && v.Status != estimate.StatusFailed, Trials: v.Trials, Fixed: !c.Searched(),
-		MeanError: math.NaN(),
+		MeanError: math.NaN(), Audit: v.Audit,
 	}
 	if c.Rung != nil {
 		row.Found = found(c, v.Status)
-	} else if v.Status == estimate.StatusDecided {
+	} else if v.Status == estimate.StatusDecided && v.Audit == nil {
 		row.NStar = v.High
 	}
-	if !c.Kind().Rounds() && c.Rung == nil && v.Status != estimate.StatusFailed && v.Status != estimate.StatusTrivial {
+	hasModel := v.Status != estimate.StatusFailed && v.Status != estimate.StatusTrivial && v.Audit == nil
+	if hasModel && !c.Kind().Rounds() && c.Rung == nil {
 		m := estimate.FitModel(v.Points, 1-c.Beta, 0.05)
 		row.NModel, row.NModelLow, row.NModelHigh = m.N, m.Low, m.High
 	}

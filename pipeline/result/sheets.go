@@ -25,6 +25,9 @@ func (r *Result) Sheet(name string) (*sheet.Sheet, error) {
 		if slices.ContainsFunc(r.Table, func(row TableRow) bool { return row.Cell.Rung != nil }) {
 			columns = append(columns, findColumns...)
 		}
+		if slices.ContainsFunc(r.Table, func(row TableRow) bool { return row.Audit != nil }) {
+			columns = append(columns, auditColumns...)
+		}
 		s, err := sheet.New(name, columns, slices.Values(r.Table))
 		if err == nil {
 			s.Confidence = r.Confidence

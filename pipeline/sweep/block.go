@@ -148,13 +148,18 @@ func (b *Block) checkGoal(r *Reporter) {
 			r.Missing(path, key, "%q is needed: %s%s", key, what, b.HidesTopLevel("goal"))
 		}
 	}
-	need(len(b.Goal.Alpha) > 0, "alpha", "the "+b.File.Task().Success+" that counts as success")
+	success := cmp.Or(b.File.Task().Success, task.Of("").Success)
+	need(len(b.Goal.Alpha) > 0, "alpha", "the "+success+" that counts as success")
 	need(len(b.Goal.Beta) > 0, "beta", "the allowed failure probability")
 }
 
 // checkSizes reports invalid combinations of n and trials.
 func (b *Block) checkSizes(r *Reporter) {
 	trials := b.Trials != nil && b.Sound(r, "trials")
+	if t := b.File.Task(); t.Listed && b.Search == nil && b.N != nil && b.Sound(r, "n", "search") && len(b.Sizes) == 0 {
+		r.At(b.Path("n"), `task %s searches no n: list sample sizes, "n: [100]"`, t.Name)
+		return
+	}
 	if b.Search != nil || !b.Sound(r, "search") {
 		b.checkSearch(r, trials)
 		return
@@ -182,6 +187,10 @@ func (b *Block) checkSizes(r *Reporter) {
 // is present and valid.
 func (b *Block) checkSearch(r *Reporter, trials bool) {
 	if !b.Sound(r, "search") {
+		return
+	}
+	if t := b.File.Task(); t.Listed {
+		r.At(b.Path("search"), "does not apply to task %s, which searches nothing; leave it out", t.Name)
 		return
 	}
 	if b.N != nil && b.Sound(r, "n") && len(b.Sizes) == 0 {

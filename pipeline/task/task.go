@@ -10,6 +10,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/shatterlab/shatter/pipeline/audit"
+	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -36,8 +38,14 @@ type Task struct {
 	// Game describes a trial in words; empty: by its number of queries.
 	Game string
 
-	// Success describes the number that alpha bounds.
+	// Success describes the number that alpha bounds; empty: no trial is a success.
 	Success string
+
+	// Listed reports that sample sizes are listed, never searched.
+	Listed bool
+
+	// Private reports that algorithms must state a guarantee.
+	Private bool
 
 	// Judged is the metric that decides, per round, whether a trial succeeds; empty: its error decides.
 	Judged string
@@ -48,6 +56,14 @@ type Task struct {
 
 	// Trips returns how many round trips to a plugin the trials of a session with an adversary share.
 	Trips func(n int64, queries int) int64
+
+	// Change changes the drawn sample of a trial, given its repetition and a random number that two repetitions share.
+	// It returns two values for Play. The sample is drawn once for all trials that Change treats alike; nil: samples are
+	// drawn for each trial and stay as they are.
+	Change func(s audit.Sample, repetition int64, coin uint64) (side int, probes []float64)
+
+	// Decide returns the decider of a cell; nil: it asks which sample sizes suffice.
+	Decide func(audit.Claim) estimate.Decider
 
 	// Play plays the trials of a session.
 	Play func(Player, context.Context) (Played, error)
@@ -73,6 +89,8 @@ type Player interface {
 	AskQueries(context.Context) (Played, error)
 	// PlayRounds plays the rounds of the adversary's game.
 	PlayRounds(context.Context) (Played, error)
+	// AskProbes asks the models about their probe points.
+	AskProbes(context.Context) (Played, error)
 }
 
 // Played holds what a session measured, except the errors of its trials.
@@ -84,7 +102,7 @@ type Played struct {
 // All lists the tasks in the order in which people see them.
 func All() []*Task { return all[:] }
 
-var all = [...]*Task{&learn, &predict, &online}
+var all = [...]*Task{&learn, &predict, &online, &auditing}
 
 // Default is the name of the task of a sweep that states none.
 const Default = "learn"

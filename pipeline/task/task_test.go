@@ -16,7 +16,7 @@ func TestTasks(t *testing.T) {
 			switch {
 			case task.Lookup(k.Name) != k || task.Of(k.Name) != k:
 				t.Error("another task is found by its name")
-			case k.Wire == 0 || k.Play == nil || k.Success == "":
+			case k.Wire == 0 || k.Play == nil || (k.Success == "") != (k.Decide != nil):
 				t.Error("what a plugin plays, how, or what success is, is missing")
 			case k.Doc == "" || strings.ContainsAny(k.Doc, "\n") || strings.HasSuffix(k.Doc, "."):
 				t.Errorf("the doc is not one line without a full stop: %q", k.Doc)

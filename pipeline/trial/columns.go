@@ -65,7 +65,7 @@ func IdentifiesCell(name string) bool { return IsKeyColumn(name) || IsParam(name
 var keyColumns = slices.Concat([]KeyColumn{
 	text(Derived, "cell", "the cell's id: a letter and 9 hex digits of its key; joins the files of a result",
 		func(c *Cell) string { return c.Key.Short() }),
-	text(Derived, "task", "learn, predict or online", func(c *Cell) string { return c.Task }),
+	text(Derived, "task", "learn, predict, online or audit", func(c *Cell) string { return c.Task }),
 	text(0, "algorithm", "the algorithm's name in the sweep file", func(c *Cell) string { return c.As }),
 	text(0, "class", "concept class", func(c *Cell) string { return c.Problem.Class }),
 	text(0, "file", "the file of the class matrix", func(c *Cell) string {
@@ -190,5 +190,6 @@ func key(role Role, of schemas.ColumnType, name, doc string, value func(*Cell) a
 	return KeyColumn{schemas.ColumnOf[Cell]{Column: column, Value: value}, role}
 }
 
-// CanSucceed reports whether the cell has a criterion of success: the task online has none without a search.
-func (c *Cell) CanSucceed() bool { return c.Alpha > 0 }
+// CanSucceed reports whether the cell has a criterion of success: the task online has none without a search, and
+// audits have none.
+func (c *Cell) CanSucceed() bool { return c.Alpha > 0 && c.Kind().Success != "" }

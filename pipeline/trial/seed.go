@@ -35,6 +35,9 @@ const (
 	// under the NoiseKey. Under the DataKey it also orders the rows of the shared table of real data (n = 0), and
 	// divides that table into chunks (repetition AllRepetitions).
 	Order Stream = 11
+
+	// Coins determines, under the DataKey, the order in which two trials of an audit get two samples.
+	Coins Stream = 12
 )
 
 // AllRepetitions replaces the repetition if all trials of one n share a stream. No repetition has this number.

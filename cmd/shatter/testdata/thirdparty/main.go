@@ -124,6 +124,7 @@ func main() {
 		memo,
 		elimination,
 		onelabel,
+		planted,
 		predictor("erm", false),
 		predictor("sleeper", true),
 		learner("exit", func() (algo.Model, error) { os.Exit(3); return nil, nil }),

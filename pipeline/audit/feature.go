@@ -1,0 +1,94 @@
+package audit
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/schemas"
+)
+
+// ProbePoints is the number of points at which the model of a trial is asked. MostNumbers is the
+// largest number of a declared hypothesis's numbers that are recorded.
+const (
+	ProbePoints = 4
+	MostNumbers = 4
+)
+
+// MetricSide is the metric that holds the [Side] of a trial.
+const MetricSide = "side"
+
+// A Feature is a number of a trial's model. Guarantees cover models and answers, but not the metrics
+// that an algorithm reports to the experimenter, so these are no features.
+type Feature struct {
+	schemas.Metric
+	words string // the number, in the description of an event
+}
+
+// Features lists the features.
+var Features = features()
+
+func features() (all []Feature) {
+	for i, point := range [ProbePoints]string{"replaced", "new", "first", "last"} {
+		all = append(all, Feature{schemas.Metric{
+			Name: fmt.Sprintf("answer_%d", i+1),
+			Doc:  "answer of the model at the " + point + " point of the trial's pair of samples",
+		}, "the answer at the " + point + " point"})
+	}
+	for i := range MostNumbers {
+		all = append(all, Feature{schemas.Metric{
+			Name: fmt.Sprintf("number_%d", i+1), Doc: "this number of the declared hypothesis; null if there is none",
+		}, fmt.Sprintf("number %d of the hypothesis", i+1)})
+	}
+	return append(all, Feature{
+		schemas.Metric{Name: "number_sum", Doc: "sum of these numbers of the declared hypothesis; null if there is none"},
+		"the sum of the numbers of the hypothesis",
+	})
+}
+
+// Metrics lists the metrics of a trial: its side and the features of its model.
+func Metrics() []schemas.Metric {
+	all := []schemas.Metric{{
+		Name: MetricSide, Doc: "sample of the pair that the trial got: 0, or 1 with one example replaced",
+	}}
+	for _, f := range Features {
+		all = append(all, f.Metric)
+	}
+	return all
+}
+
+// Values returns the features of a model, given its answers at the probe points and its declared
+// hypothesis; nil: it declares none.
+func Values(answers []float64, h concept.Hypothesis) []float64 {
+	v := slices.Repeat([]float64{math.NaN()}, len(Features))
+	copy(v, answers)
+	var all []float64
+	switch h := h.(type) {
+	case concept.Range:
+		all = []float64{h.Lo, h.Hi}
+	case concept.Rectangle:
+		for _, r := range h {
+			all = append(all, r.Lo, r.Hi)
+		}
+	case concept.Linear:
+		all = append(append(all, h.W...), h.B)
+	case concept.Stump:
+		all = []float64{float64(h.Axis), h.T, h.Above}
+	case concept.Parity:
+		all = []float64{float64(h.Set)}
+	case concept.Conjunction:
+		all = []float64{float64(h.Ones), float64(h.Zeros)}
+	}
+	sum := 0.0
+	for i, number := range all[:min(len(all), MostNumbers)] {
+		if !math.IsInf(number, 0) {
+			v[ProbePoints+i] = number
+			sum += number
+		}
+	}
+	if all != nil {
+		v[ProbePoints+MostNumbers] = sum
+	}
+	return v
+}
