@@ -70,6 +70,8 @@ func impliesNothing(row *TableRow) string {
 		return "an audit measures no success"
 	case row.Status == estimate.StatusFailed || row.NHigh == 0:
 		return "no sample size is shown sufficient"
+	case c.Rung != nil && row.Status == estimate.StatusNotMonotone:
+		return "success is not monotone along the search, so one value says nothing of others"
 	case c.Queries > 0:
 		return "the queries may reveal the target"
 	case c.Prior == nil || c.Prior.Drawn && c.Prior.Limit == 0:
