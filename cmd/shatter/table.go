@@ -33,7 +33,12 @@ func writeTable(w io.Writer, dir, name string) error {
 	for i, line := range findings {
 		findings[i] = strings.Join(wording.Wrap(line, 100, "  "), "\n")
 	}
-	if len(findings) > 0 {
+	switch {
+	case name == "fits" && len(findings) > 0: // the sentences have its estimates
+		_, err = fmt.Fprintf(w, "%s\nall numbers: shatter table %s --what fits\n", strings.Join(findings, "\n"),
+			wording.ShellWord(dir))
+		return err
+	case len(findings) > 0:
 		fmt.Fprintln(w, strings.Join(findings, "\n")+"\n")
 	}
 	return renderSheet(w, s, "table", render.View{Short: name == "table"})

@@ -22,6 +22,12 @@ type finding struct {
 // Findings answers how many examples suffice, from a table with brackets: a sentence for each class
 // and distribution with decided cells. It returns nil for other tables.
 func Findings(s *sheet.Sheet) (lines []string) {
+	switch {
+	case s.Name == "fits":
+		return fitSentences(s)
+	case s.Index("epsilon_low") >= 0:
+		return auditSentences(s)
+	}
 	if s.Index("n_low") < 0 || s.Index("class") < 0 {
 		return nil
 	}
@@ -29,7 +35,7 @@ func Findings(s *sheet.Sheet) (lines []string) {
 	of := map[string][]*finding{}
 	text := func(row int, column string) string { return short(s.Value(row, column)) }
 	for row := range s.Len() {
-		if text(row, "status") != estimate.StatusDecided {
+		if text(row, "status") != estimate.StatusDecided || math.IsNaN(s.Number(row, "n_high")) {
 			continue
 		}
 		problem := strings.Join(strings.Fields(strings.Join(
@@ -83,4 +89,25 @@ func (f *finding) String() string {
 		text += fmt.Sprintf(" (bounds %.0f to %.0f)", f.provedLow, f.proved)
 	}
 	return text
+}
+
+// auditSentences says of each audited row whether its guarantee is refuted.
+func auditSentences(s *sheet.Sheet) (lines []string) {
+	for row := range s.Len() {
+		if row == maxFindings {
+			return append(lines, fmt.Sprintf("and %d more audits", s.Len()-row))
+		}
+		text := func(column string) string { return short(s.Value(row, column)) }
+		verdict := "not refuted by"
+		if text("refuted") == "true" {
+			verdict = "refuted by"
+		}
+		line := fmt.Sprintf("%s: the guarantee of epsilon %s is %s %s pairs of trials", text("algorithm"), text("epsilon"),
+			verdict, text("pairs"))
+		if low := text("epsilon_low"); low != "" {
+			line += fmt.Sprintf(", which refute epsilon %s (%s)", low, text("event"))
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }

@@ -34,10 +34,6 @@ func fitSentences(s *sheet.Sheet) (lines []string) {
 				theory = append(theory, rounded(s.Number(end, "theory_estimate"), se))
 			}
 		}
-		form, ok := estimate.FormNamed(text(first, "model"))
-		if len(terms) == 0 || !ok {
-			continue
-		}
 		if len(lines) == maxSentences {
 			lines = append(lines, "the table has more fits")
 			break
@@ -45,6 +41,13 @@ func fitSentences(s *sheet.Sheet) (lines []string) {
 		line := text(first, "algorithm")
 		if group := text(first, "group"); group != "" {
 			line += " (" + group + ")"
+		}
+		form, ok := estimate.FormNamed(text(first, "model"))
+		if len(terms) == 0 || !ok {
+			if reason := text(first, "reason"); reason != "" {
+				lines = append(lines, line+": no fit: "+reason)
+			}
+			continue
 		}
 		y := "n*"
 		if text(first, "y") == "regret_mean" {
