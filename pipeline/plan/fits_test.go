@@ -168,6 +168,11 @@ func TestTerms(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", text, v, err, want)
 		}
 	}
+	for _, text := range []string{"(d epsilon)^2", "ln(d epsilon)", "d/epsilon alpha", "(d)", "d)", "1/(d", "ln", "ln 2"} {
+		if got, err := parseTerm(text); err == nil {
+			t.Errorf("%s is read as %v", text, got)
+		}
+	}
 }
 
 func TestFitMistakes(t *testing.T) {

@@ -18,8 +18,10 @@ type factor struct {
 	power float64
 }
 
-// factorPattern matches a factor at the beginning of a product: ln, a name or 1, and a power.
-var factorPattern = regexp.MustCompile(`^[\s*]*(?:(ln)\b\s*)?\(?([A-Za-z_]\w*|1)\b\)?(?:\^(-?[0-9.]+))?\s*`)
+// factorPattern matches a factor at the beginning of a product: ln(name), ln name, or a name or 1,
+// and a power.
+var factorPattern = regexp.MustCompile(`^[\s*]*(?:ln\s*\(\s*([A-Za-z_]\w*)\s*\)|ln\s+([A-Za-z_]\w*)|` +
+	`([A-Za-z_]\w*|1)\b)(?:\^(-?[0-9.]+))?\s*`)
 
 // parseTerm parses a term, such as "ln domain", "1/(epsilon alpha)" or "d^0.5/epsilon". The term 1
 // has no factors.
@@ -31,20 +33,23 @@ func parseTerm(text string) (t term, err error) {
 	}
 	for i, side := range sides {
 		side = strings.TrimSpace(side)
-		if strings.HasPrefix(side, "(") && strings.HasSuffix(side, ")") {
+		whole := i == 1 && strings.HasPrefix(side, "(") && strings.HasSuffix(side, ")")
+		if whole {
 			side = side[1 : len(side)-1]
 		}
 		for first := true; first || side != ""; first = false {
 			m := factorPattern.FindStringSubmatch(side)
 			power, err := 1.0, error(nil)
-			if m != nil && m[3] != "" {
-				power, err = strconv.ParseFloat(m[3], 64)
+			if m != nil && m[4] != "" {
+				power, err = strconv.ParseFloat(m[4], 64)
 			}
-			if m == nil || err != nil || m[2] == "ln" || m[1] != "" && m[2] == "1" {
+			// Two factors below the line need parentheses.
+			if m == nil || err != nil || m[3] == "ln" || i == 1 && !first && !whole {
 				return nil, errors.New("a term is a product such as epsilon, ln domain, d/(epsilon alpha) or 1/alpha^2")
 			}
-			if m[2] != "1" {
-				t = append(t, factor{m[2], m[1] != "", power * float64(1-2*i)})
+			ln := m[1] + m[2]
+			if m[3] != "1" {
+				t = append(t, factor{ln + m[3], ln != "", power * float64(1-2*i)})
 			}
 			side = side[len(m[0]):]
 		}
