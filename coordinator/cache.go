@@ -2,8 +2,10 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"syscall"
 
 	"github.com/shatterlab/shatter/pipeline/cache"
 	"github.com/shatterlab/shatter/pipeline/ledger"
@@ -48,7 +50,7 @@ func (u cacheUse) load(ctx context.Context, profile string) error {
 		batches, err := u.cache.Read(key)
 		if err != nil {
 			u.journal.noteCache(err.Error())
-			break // the next entry may not be readable either
+			continue
 		}
 		before := u.tally.served
 		for _, b := range batches {
@@ -127,7 +129,9 @@ func (u cacheUse) store() {
 		})
 		if err != nil {
 			u.journal.noteCache(err.Error())
-			return // a full disk stays full
+			if errors.Is(err, syscall.ENOSPC) {
+				break
+			}
 		}
 	}
 	if err := u.cache.Trim(MaxCacheBytes); err != nil {

@@ -168,12 +168,20 @@ func (k Key) adopt(b *ledger.Batch) *ledger.Batch {
 
 // write replaces a file. It does not wait for the disk: a damaged entry is recognized.
 func write(path string, content []byte) error {
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
-	if err == nil {
-		err = os.WriteFile(path+".new", content, 0o600)
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Rename(path+".new", path)
+	f, err := os.CreateTemp(dir, "new-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(f.Name()))
 	}
 	return err
 }
