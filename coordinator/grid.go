@@ -40,7 +40,7 @@ func newGrid(p *plan.Plan) (*grid, error) {
 }
 
 // spread returns a permutation of the numbers below n: multiples of about the golden ratio times n,
-// modulo n. Every beginning of it is almost evenly distributed on every axis of a grid of n cells.
+// modulo n. Every beginning of it is almost evenly distributed over the plan, and so over most axes.
 func spread(n int) []int {
 	step := max(1, int(math.Round(float64(n)*(math.Phi-1))))
 	for ; gcd(step, n) > 1; step++ {
@@ -119,6 +119,10 @@ func (g *grid) close(c *cell) {
 	if c.Decided() && !c.done {
 		c.done = true
 		g.open--
+		if c.ready {
+			c.ready = false
+			g.ready--
+		}
 	}
 }
 

@@ -43,6 +43,8 @@ func (g *grid) workLeft(t *tally) (sum forecast.Work) {
 	for _, c := range g.cells {
 		if work, _ := c.measured(); c.done && work.Trials > 0 {
 			d := cmp.Or(decided[c.As], &done{})
+			all := float64(c.trials) // some may come from an earlier run or the cache
+			work = forecast.Work{Trials: all, Seconds: work.Seconds / work.Trials * all}
 			d.cells, d.Work, decided[c.As] = d.cells+1, d.Plus(work), d
 		}
 	}
