@@ -114,7 +114,7 @@ func choose(all []counted, m int, ratio, delta float64) (best bet) {
 	for _, c := range all {
 		p, q := (float64(c.in)+0.5)/float64(m+1), (float64(c.out)+0.5)/float64(m+1)
 		p, q = p-float64(caution*math.Sqrt(p*(1-p)/float64(m))), q+float64(caution*math.Sqrt(q*(1-q)/float64(m)))
-		if p <= ratio*q+delta {
+		if p <= float64(ratio*q)+delta {
 			continue
 		}
 		odds := [4]float64{p * (1 - q), p * q, (1 - p) * q, (1 - p) * (1 - q)}
@@ -123,7 +123,7 @@ func choose(all []counted, m int, ratio, delta float64) (best bet) {
 		for range 30 {
 			stake, slope := (low+high)/2, 0.0
 			for i, gain := range gains {
-				slope += odds[i] * gain / (1 + stake*gain)
+				slope += odds[i] * gain / (1 + float64(stake*gain))
 			}
 			if slope > 0 {
 				low = stake
@@ -133,7 +133,7 @@ func choose(all []counted, m int, ratio, delta float64) (best bet) {
 		}
 		g := 0.0
 		for i, gain := range gains {
-			g += odds[i] * math.Log1p(low*gain)
+			g += float64(odds[i] * math.Log1p(low*gain))
 		}
 		if g > growth {
 			best, growth = bet{c.event, low}, g

@@ -7,7 +7,7 @@
 //	P(E) <= e^epsilon Q(E) + delta
 //
 // where P and Q are the distributions for the two samples. If the claim is true, the bets multiply
-// their stake by 1/level or more with probability at most level (Ville 1939), however the events and
+// their wealth by 1/level or more with probability at most level (Ville 1939), however the events and
 // the stakes follow from earlier trials. So a refutation is right with that confidence.
 //
 // Start with [Pairs], [Side] and [NewDecider].

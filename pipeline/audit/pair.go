@@ -25,7 +25,7 @@ type Sample struct {
 
 // Pairs lists the pairs. Pairs of trials use them in turn: see [PairOf].
 var Pairs = []Pair{
-	{"flip", "copies of one point, half of them with each label; the label of the first one changes",
+	{"flip", "copies of one point, with labels that alternate; the label of the first one changes",
 		func(s Sample) (int, []float64, float64) {
 			s.copyFirst()
 			for i := range s.Y {

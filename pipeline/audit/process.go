@@ -21,7 +21,8 @@ type kind struct {
 	history [][2]result
 	wealth  [steps]float64 // logarithms
 	bets    [steps]bet
-	next    int // number of pairs at which the bets are chosen again
+	last    [steps]event // event of the last bet with a stake
+	next    int          // number of pairs at which the bets are chosen again
 }
 
 // firstBet is the number of pairs of a kind before the first bet.
@@ -63,7 +64,9 @@ func (k *kind) chooseBets(p *process) {
 	}
 	for i := p.refuted; i < steps; i++ {
 		if ratio := math.Exp(p.epsilons[i]); !math.IsInf(ratio, 1) {
-			k.bets[i] = choose(all, len(k.history), ratio, p.delta)
+			if k.bets[i] = choose(all, len(k.history), ratio, p.delta); k.bets[i].stake > 0 {
+				k.last[i] = k.bets[i].event
+			}
 		}
 	}
 }
@@ -88,7 +91,7 @@ func (p *process) describe(i int) string {
 			best = j
 		}
 	}
-	return "pair " + Pairs[best].Name + ": " + p.kinds[best].bets[i].describe()
+	return "pair " + Pairs[best].Name + ": " + p.kinds[best].last[i].describe()
 }
 
 // epsilonLow returns the largest refuted epsilon; 0: none.

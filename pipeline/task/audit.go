@@ -8,7 +8,7 @@ import (
 
 var auditing = Task{
 	Name: "audit",
-	Wire: pluginv1.Task_TASK_LEARN, // the plugin does not see that it is audited
+	Wire: pluginv1.Task_TASK_LEARN, // plugins have no task audit
 	Doc:  "one of two neighboring samples in, a model out: tests the privacy that an algorithm claims",
 	Keys: []Key{
 		{Path: "n", Need: ": a list of sample sizes"},
