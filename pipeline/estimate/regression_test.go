@@ -190,7 +190,7 @@ func TestEffects(t *testing.T) {
 func TestJointExponents(t *testing.T) {
 	runs := 5
 	if testkit.LongRun {
-		runs = 40
+		runs = 15
 	}
 	want := []float64{-1, -1, 0.5}
 	for name, law := range map[string]func(star float64) rateCurve{

@@ -43,8 +43,8 @@ func setPrivacy(row *TableRow, curve []CurveRow) {
 	var wrong []string
 	for i := range curve {
 		if p := &curve[i]; p.Telling > 0 {
-			wrong = append(wrong, fmt.Sprintf("%s of %s trials at n = %d failed (%s): a failure is an output; its "+
-				"probability differs between neighboring samples, so no epsilon holds",
+			wrong = append(wrong, fmt.Sprintf("%s of %s trials at n = %d failed (%s): a failure is an output; if its "+
+				"probability differs between neighboring samples, no epsilon holds",
 				wording.Thousands(float64(p.Telling)), wording.Thousands(float64(p.Trials)), p.N, p.TellingKind))
 		}
 	}
@@ -70,8 +70,8 @@ func impliesNothing(row *TableRow) string {
 		return "an audit measures no success"
 	case row.Status == estimate.StatusFailed || row.NHigh == 0:
 		return "no sample size is shown sufficient"
-	case c.Rung != nil && row.Status == estimate.StatusNotMonotone:
-		return "success is not monotone along the search, so one value says nothing of others"
+	case row.Status == estimate.StatusNotMonotone:
+		return "success is not monotone, so one size or value says nothing of others"
 	case c.Queries > 0:
 		return "the queries may reveal the target"
 	case c.Prior == nil || c.Prior.Drawn && c.Prior.Limit == 0:

@@ -185,12 +185,12 @@ func CheckSyntax(sql string) error {
 	if err != nil {
 		return err
 	}
-	defer connector.Close()
+	defer func() { _ = connector.Close() }() // nothing was written
 	conn, err := connector.Connect(context.Background())
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	s, err := conn.Prepare(sql)
 	var of *duckdb.Error
 	switch {

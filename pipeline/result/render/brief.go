@@ -37,7 +37,7 @@ type brief struct {
 type briefColumn struct {
 	schemas.Column
 	from  int      // index in the sheet
-	texts []string // by row; "-" for null
+	texts []string // index: row; "-" for null
 	width int      // characters of the widest text, or of the name
 }
 

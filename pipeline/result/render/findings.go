@@ -91,7 +91,7 @@ func (f *finding) String() string {
 	return text
 }
 
-// auditSentences says of each audited row whether its guarantee is refuted.
+// auditSentences returns a sentence for each audit: whether it refutes the guarantee.
 func auditSentences(s *sheet.Sheet) (lines []string) {
 	for row := range s.Len() {
 		if row == maxFindings {

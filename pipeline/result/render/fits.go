@@ -79,8 +79,8 @@ func fitSentences(s *sheet.Sheet) (lines []string) {
 
 // sameFit reports whether two rows of the table of fits are terms of one fit.
 func sameFit(s *sheet.Sheet, a, b int) bool {
-	for _, column := range []string{"fit", "group", "algorithm"} {
-		if s.Value(a, column) != s.Value(b, column) {
+	for _, column := range []string{"folder", "fit", "group", "algorithm"} {
+		if s.Index(column) >= 0 && s.Value(a, column) != s.Value(b, column) {
 			return false
 		}
 	}
