@@ -63,7 +63,7 @@ func TestModelCoverage(t *testing.T) {
 		{"needle", needleCurve(1<<16, 0.05), 0.95, 1.2, 330},
 		{"few hypotheses", needleCurve(3, 0.005), 0.9, 1.5, 360},
 		{"steep", needleCurve(1<<40, 0.025), 0.95, 1.05, 300},
-		{"exponential", exponentialCurve(20, 0.005), 0.95, 1.5, 330},
+		{"exponential", exponentialCurve(20, 0.005), 0.95, 1.5, 325},
 		{"exponential", exponentialCurve(1, 0.005), 0.9, 2, 345},
 		{"logistic", logisticCurve(1200, 2, 0.9), 0.9, 1.5, 335},
 		{"logistic", logisticCurve(1100, 5, 0.95), 0.95, 1.5, 335},
@@ -100,10 +100,14 @@ func TestModelCoverage(t *testing.T) {
 				deviation := math.Sqrt(square/float64(found) - bias*bias)
 				t.Logf("n* = %.1f: %d estimates, %.3f covered, bias %+.3f, deviation %.3f, mean width %.3f",
 					truth, found, share, bias, deviation, width)
-				if share < 0.93 || found*400 < c.least*runs {
-					t.Errorf("%d of %d intervals cover n* = %v, %d in 400 wanted at least", covered, found, truth, c.least)
+				least := c.least * runs / 400
+				if extended > 1 {
+					least = 30 // a search with a smaller error probability stays near its bracket
 				}
-				if math.Abs(bias) > 0.025 || width > 12*deviation+0.02 {
+				if share < 0.93 || found < least {
+					t.Errorf("%d of %d intervals cover n* = %v, %d wanted at least", covered, found, truth, least)
+				}
+				if math.Abs(bias) > 0.03 || width > 16*deviation+0.02 {
 					t.Errorf("bias %v, mean width %v for a deviation of %v", bias, width, deviation)
 				}
 			})
