@@ -15,6 +15,7 @@ const maxFindings = 6
 // A finding holds the decided cells of one algorithm at one budget.
 type finding struct {
 	name              string
+	cells             int
 	low, high         float64 // union of the brackets
 	provedLow, proved float64 // least and largest bound; 0: none
 }
@@ -57,6 +58,7 @@ func Findings(s *sheet.Sheet) (lines []string) {
 			f = &finding{name: name, low: math.Inf(1), provedLow: math.Inf(1)}
 			of[problem] = append(of[problem], f)
 		}
+		f.cells++
 		f.low, f.high = min(f.low, s.Number(row, "n_low")), max(f.high, s.Number(row, "n_high"))
 		if bound := s.Number(row, "theory_n"); bound == bound {
 			f.provedLow, f.proved = min(f.provedLow, bound), max(f.proved, bound)
@@ -81,6 +83,9 @@ func Findings(s *sheet.Sheet) (lines []string) {
 
 func (f *finding) String() string {
 	text := fmt.Sprintf("%s needs %.0f to %.0f examples", f.name, f.low+1, f.high)
+	if f.cells > 1 {
+		text += fmt.Sprintf(" in %d cells", f.cells)
+	}
 	switch f.proved {
 	case 0:
 	case f.provedLow:

@@ -49,8 +49,9 @@ type page struct {
 	Style           template.CSS
 	Script          template.HTML
 	Name            string
-	Partial         string // progress of the sweep; "" if the result is complete
-	Only            string // conditions that the rows satisfy; "" if all rows are shown
+	Partial         string   // progress of the sweep; "" if the result is complete
+	Only            string   // conditions that the rows satisfy; "" if all rows are shown
+	Findings        []string // see render.Findings
 	Answer          []string
 	Problems        []string
 	Table, Slopes   tableView
@@ -103,7 +104,8 @@ func (s *Sweep) write(w io.Writer) error {
 
 func (s *Sweep) page() (*page, error) {
 	p := &page{
-		Sweep: s, Style: template.CSS(pageStyle), Name: s.manifest.Name, Answer: s.answer(), Source: s.source,
+		Sweep: s, Style: template.CSS(pageStyle), Name: s.manifest.Name, Source: s.source,
+		Findings: render.Findings(s.table.Sheet), Answer: s.answer(),
 		Partial: s.manifest.Partial,
 		Table:   view(s.table, docs(result.Columns("table"), result.Columns("games")), tableOrder),
 		Slopes:  view(s.fits, docs(result.Columns("fits")), slopeOrder),

@@ -11,7 +11,6 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/problem/prior"
-	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
@@ -36,9 +35,6 @@ func (s *Sweep) answer() (all []string) {
 		all = append(all, fmt.Sprintf("What suffices at a given n? Measured for %s in %s.", algorithms,
 			wording.CountOf(s.table.Len(), "search", "searches")))
 	default:
-		for _, line := range render.Findings(s.table.Sheet) {
-			all = append(all, line+".")
-		}
 		all = append(all, fmt.Sprintf("How many examples suffice? Measured for %s in %s on %s.", algorithms,
 			wording.Count(s.table.Len(), "cell"),
 			wording.CountOf(len(groups(s.table)), "concept class or population", "concept classes or populations")))
