@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/shatterlab/shatter/pipeline/audit"
-	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
@@ -15,27 +14,25 @@ type change struct {
 	probes []float64
 }
 
-// drawChanged draws the common sample of all trials and changes it for trial j.
-func (x *session) drawChanged(j int, points, y []float64) {
-	seed := func(s trial.Stream, repetition uint32) (hi, lo uint64) {
-		return trial.Seed(x.job.Cell.DataKey, s, uint64(x.job.N), repetition)
+// drawChanged draws the common sample of all trials once and changes a copy of it for each trial.
+func (x *session) drawChanged(points, y []float64, streams []trial.Stream) {
+	n, dim := int(x.job.N), x.job.pop.Dim()
+	x.begin(trial.AllRepetitions, streams...)
+	x.job.drawer.Sample(n, points[:n*dim], y[:n])
+	for j := 1; j < x.trials(); j++ {
+		copy(points[j*n*dim:(j+1)*n*dim], points[:n*dim])
+		copy(y[j*n:(j+1)*n], y[:n])
 	}
-	all, repetition := &x.slot.streams, x.repetition(j)
-	for _, s := range []trial.Stream{trial.Target, trial.Points, trial.LabelNoise, trial.TestPoints} {
-		all[s].Seed(seed(s, trial.AllRepetitions))
+	x.changes = make([]change, x.trials())
+	for j := range x.changes {
+		repetition := x.repetition(j)
+		coin, _ := trial.Seed(x.job.Cell.DataKey, trial.Coins, uint64(n), repetition/2)
+		sample := audit.Sample{
+			Problem: x.job.pop.public, X: points[j*n*dim : (j+1)*n*dim], Y: y[j*n : (j+1)*n],
+		}
+		side, probes := x.job.Cell.Kind().Change(sample, int64(repetition), coin)
+		x.changes[j] = change{side, probes}
 	}
-	x.job.drawer.Begin(problem.Streams{
-		Target: &all[trial.Target], Points: &all[trial.Points],
-		LabelNoise: &all[trial.LabelNoise], TestPoints: &all[trial.TestPoints],
-	})
-	x.job.drawer.Sample(int(x.job.N), points, y)
-	coin, _ := seed(trial.Coins, repetition/2)
-	sample := audit.Sample{Problem: x.job.pop.public, X: points, Y: y}
-	if j == 0 { // first trial; the session may open several times
-		x.changes = x.changes[:0]
-	}
-	side, probes := x.job.Cell.Kind().Change(sample, int64(repetition), coin)
-	x.changes = append(x.changes, change{side, probes})
 }
 
 // AskProbes implements [task.Player].

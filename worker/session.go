@@ -89,9 +89,14 @@ func (x *session) dataSeed(s trial.Stream, j int) (hi, lo uint64) {
 
 // beginTrial reseeds the given data streams for a trial and draws its target.
 func (x *session) beginTrial(trialIndex int, streams ...trial.Stream) {
+	x.begin(x.repetition(trialIndex), streams...)
+}
+
+// begin reseeds the given data streams for a repetition and draws its target.
+func (x *session) begin(repetition uint32, streams ...trial.Stream) {
 	all := &x.slot.streams
 	for _, s := range streams {
-		all[s].Seed(x.dataSeed(s, trialIndex))
+		all[s].Seed(trial.Seed(x.job.Cell.DataKey, s, uint64(x.job.N), repetition))
 	}
 	x.job.drawer.Begin(problem.Streams{
 		Target: &all[trial.Target], Points: &all[trial.Points],
@@ -125,13 +130,12 @@ func (x *session) drawSamples(points, y []float64) {
 	if x.job.Cell.Problem.Noise.Rate == 0 { // no label is wrong, so the stream is not needed
 		streams = streams[:2]
 	}
+	if x.job.Cell.Kind().Change != nil {
+		x.drawChanged(points, y, streams)
+		return
+	}
 	for j := range x.trials() {
-		xs, ys := points[j*n*dim:(j+1)*n*dim], y[j*n:(j+1)*n]
-		if x.job.Cell.Kind().Change != nil {
-			x.drawChanged(j, xs, ys)
-			continue
-		}
 		x.beginTrial(j, streams...)
-		x.job.drawer.Sample(n, xs, ys)
+		x.job.drawer.Sample(n, points[j*n*dim:(j+1)*n*dim], y[j*n:(j+1)*n])
 	}
 }
