@@ -87,7 +87,10 @@ func (p *progress) snapshot(now time.Time) Progress {
 // timeLeft divides the predicted work among the slots.
 func (p *progress) timeLeft(now time.Time) *Remaining {
 	if p.predicted.IsZero() || now.Sub(p.predicted) >= time.Second {
-		p.predicted, p.rest = now, p.grid.workLeft(p.tally)
+		p.predicted, p.rest = now, forecast.Work{}
+		for _, w := range p.grid.workLeft(p.tally) {
+			p.rest = p.rest.Plus(w)
+		}
 	}
 	work := p.expected()
 	if work == 0 {

@@ -7,21 +7,33 @@ import (
 	"github.com/shatterlab/shatter/coordinator/forecast"
 )
 
-// measured returns the trials of a cell that this run has timed, and their costs by sample size.
-func (c *cell) measured() (sum forecast.Work, costs []forecast.Cost) {
+// costs returns the costs of the trials that this run has timed, by sample size.
+func (c *cell) costs() (costs []forecast.Cost) {
 	for _, s := range c.sizes {
 		if s.trials > 0 {
 			costs = append(costs, forecast.Cost{N: s.n, Trials: s.trials, Seconds: s.seconds})
-			sum = sum.Plus(forecast.Work{Trials: float64(s.trials), Seconds: s.seconds})
 		}
 	}
-	return sum, costs
+	return costs
+}
+
+// workDone returns the work of a cell. It counts trials of earlier runs and from the cache like
+// those that this run has timed, and is zero if there are none.
+func (c *cell) workDone() forecast.Work {
+	trials, seconds := 0.0, 0.0
+	for _, x := range c.costs() {
+		trials, seconds = trials+float64(x.Trials), seconds+x.Seconds
+	}
+	if trials == 0 {
+		return forecast.Work{}
+	}
+	return forecast.Work{Trials: float64(c.trials), Seconds: seconds / trials * float64(c.trials)}
 }
 
 // workLeft predicts the remaining work of the cell. Without a measurement, a trial is assumed to
 // take average seconds.
 func (c *cell) workLeft(average float64) forecast.Work {
-	_, costs := c.measured()
+	costs := c.costs()
 	line := forecast.Fit(costs)
 	if len(costs) == 0 {
 		line.Base = average
@@ -33,31 +45,29 @@ func (c *cell) workLeft(average float64) forecast.Work {
 // cells without trials.
 const minDecided = 5
 
-// workLeft predicts the remaining work of all cells.
-func (g *grid) workLeft(t *tally) (sum forecast.Work) {
-	type done struct {
-		cells float64
-		forecast.Work
-	}
-	decided := map[string]*done{} // key: name of the algorithm
+// workLeft predicts the remaining work of each cell; zero for decided ones.
+func (g *grid) workLeft(t *tally) []forecast.Work {
+	sums, decided := map[string]forecast.Work{}, map[string]float64{} // keys: names of algorithms
 	for _, c := range g.cells {
-		if work, _ := c.measured(); c.done && work.Trials > 0 {
-			d := cmp.Or(decided[c.As], &done{})
-			all := float64(c.trials) // some may come from an earlier run or the cache
-			work = forecast.Work{Trials: all, Seconds: work.Seconds / work.Trials * all}
-			d.cells, d.Work, decided[c.As] = d.cells+1, d.Plus(work), d
+		if !c.done {
+			continue
+		}
+		if work := c.workDone(); work.Trials > 0 {
+			sums[c.As] = sums[c.As].Plus(work)
+			decided[c.As]++
 		}
 	}
-	for _, c := range g.cells {
-		switch d := decided[c.As]; {
+	left := make([]forecast.Work, len(g.cells))
+	for i, c := range g.cells {
+		switch sum, cells := sums[c.As], decided[c.As]; {
 		case c.done:
-		case c.trials == 0 && d != nil && d.cells >= minDecided:
-			sum = sum.Plus(forecast.Work{Trials: d.Trials / d.cells, Seconds: d.Seconds / d.cells})
+		case c.trials == 0 && cells >= minDecided:
+			left[i] = forecast.Work{Trials: sum.Trials / cells, Seconds: sum.Seconds / cells}
 		default:
-			sum = sum.Plus(c.workLeft(t.average()))
+			left[i] = c.workLeft(t.average())
 		}
 	}
-	return sum
+	return left
 }
 
 // average returns the mean seconds per trial in this run; 0 before the first trial.
@@ -74,9 +84,9 @@ type Undecided struct {
 
 // undecided lists the unfinished cells, the most expensive first.
 func (g *grid) undecided(t *tally) (left []Undecided) {
-	for _, c := range g.cells {
-		if !c.done {
-			w := c.workLeft(t.average())
+	work := g.workLeft(t)
+	for i, c := range g.cells {
+		if w := work[i]; !c.done {
 			left = append(left, Undecided{
 				Cell: c.Key.Short(), What: c.Description(), Trials: int64(w.Trials), Seconds: w.Seconds,
 			})
