@@ -81,8 +81,8 @@ func (c *cell) free(b estimate.Block) (estimate.Block, bool) {
 	return estimate.Block{N: b.N, First: int(first), Count: int(taken.FirstSet(first, end) - first)}, true
 }
 
-// nextFree returns the first free block among those given, and the number of trials of the block
-// that it is a part of.
+// nextFree returns the first free part of the given blocks. whole is the number of trials of the
+// block that contains it.
 func (c *cell) nextFree(blocks []estimate.Block) (_ estimate.Block, whole int, ok bool) {
 	for _, b := range blocks {
 		if free, ok := c.free(b); ok {

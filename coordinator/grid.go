@@ -126,10 +126,10 @@ func (g *grid) close(c *cell) {
 	}
 }
 
-// wanted returns the next block of trials that some cell needs and that is not requested yet, and
-// the number of trials of the block that it is a part of. It
-// works on few cells at a time, so that the table fills from the beginning: a cell is started if
-// the cells before it in the order of work wait for outcomes.
+// wanted returns the next trials that some cell needs and that are not requested yet. whole is the
+// number of trials of the block that contains them. Few cells are worked on at a time, so that the
+// table fills from the beginning: a cell is started if those before it in the order of work wait
+// for outcomes.
 func (g *grid) wanted() (_ *cell, _ estimate.Block, whole int, found bool) {
 	for ; g.first < len(g.order); g.first++ {
 		c := g.order[g.first]

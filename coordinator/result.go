@@ -47,6 +47,9 @@ type Summary struct {
 	Seconds, PluginSeconds float64 // time that slots spent on trials, and the part of it inside plugins
 }
 
+// Refutes reports whether the table refutes a bound or a privacy guarantee.
+func (s *Summary) Refutes() bool { return len(s.RefutedBounds)+len(s.RefutedGuarantees) > 0 }
+
 // finish writes the manifest and, unless the run was interrupted, the result files.
 func (r *run) finish(interrupted bool) (s *Summary, err error) {
 	rechecks := r.recheck.Progress()

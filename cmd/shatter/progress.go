@@ -246,7 +246,7 @@ func resultStatus(s *coordinator.Summary) error {
 	switch {
 	case len(s.Alarms) > 0:
 		return statusError(exitIntegrity)
-	case len(s.RefutedBounds) > 0, len(s.RefutedGuarantees) > 0:
+	case s.Refutes():
 		return statusError(exitRefuted)
 	case s.Unfinished > 0, s.FailedTrials > 0, s.RechecksLeft > 0:
 		return statusError(exitUnfinished)

@@ -310,7 +310,7 @@ func (f *runFlags) report(c *cobra.Command, ran *session, s *coordinator.Summary
 	}
 	d.findings(s)
 	switch {
-	case len(s.Alarms) > 0, len(s.RefutedBounds) > 0, len(s.RefutedGuarantees) > 0:
+	case len(s.Alarms) > 0, s.Refutes():
 	case s.Unfinished > 0:
 		why := "--columns cell,algorithm,status,reason"
 		if shown.online { // whose table has no such columns

@@ -41,7 +41,7 @@ type Tables struct {
 
 	Consumed  int64  // trials that enter the result
 	Open      int    // number of cells that the ledger does not decide; if positive, nothing is recomputed
-	FirstOpen string // what the first open cell waits for
+	FirstOpen string // first open cell, with the trials that it needs
 	Partial   string // reason why the result leaves cells open, and their number; "": it leaves none
 
 	Files    []result.FileCheck
