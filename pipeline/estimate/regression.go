@@ -33,11 +33,12 @@ func Forms() []Form {
 
 // FormNamed returns the form with a name, and reports whether it exists.
 func FormNamed(name string) (Form, bool) {
-	i := slices.IndexFunc(Forms(), func(f Form) bool { return f.Name == name })
-	if i < 0 {
-		return Form{}, false
+	for _, f := range Forms() {
+		if f.Name == name {
+			return f, true
+		}
 	}
-	return Forms()[i], true
+	return Form{}, false
 }
 
 // Constant reports whether the form has a constant factor, in addition to its terms.

@@ -200,6 +200,7 @@ func (f *Files) RemoveUnnamed(
 		}
 	}
 	for subject := range all { // also chunks of unfinished or replaced uploads, and foreign messages
+		gone := false // the attempts below may be several
 		err := f.c.streams.do(ctx, "remove "+subject, fileStream, func(ctx context.Context, s jetstream.Stream) error {
 			last, err := s.GetLastMsgForSubject(ctx, subject)
 			if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && time.Since(last.Time) < idle {
@@ -208,11 +209,14 @@ func (f *Files) RemoveUnnamed(
 			if err != nil {
 				return err
 			}
-			removed++
+			gone = true
 			return s.Purge(ctx, jetstream.WithPurgeSubject(subject))
 		})
 		if err != nil {
 			return removed, err
+		}
+		if gone {
+			removed++
 		}
 	}
 	return removed, nil

@@ -42,10 +42,10 @@ func setPrivacy(row *TableRow, curve []CurveRow) {
 	}
 	var wrong []string
 	for i := range curve {
-		if p := &curve[i]; p.Telling > 0 {
+		if p := &curve[i]; p.DependentFailures > 0 {
 			wrong = append(wrong, fmt.Sprintf("%s of %s trials at n = %d failed (%s): a failure is an output; if its "+
 				"probability differs between neighboring samples, no epsilon holds",
-				wording.Thousands(float64(p.Telling)), wording.Thousands(float64(p.Trials)), p.N, p.TellingKind))
+				wording.Thousands(float64(p.DependentFailures)), wording.Thousands(float64(p.Trials)), p.N, p.DependentKind))
 		}
 	}
 	if check.Implied > g.GetEpsilon()*(1+theory.BudgetSlack) {
@@ -95,13 +95,13 @@ func (r *Result) RefutedGuarantees() (lines []string) {
 	return lines
 }
 
-// telling returns the number of failed trials and the kind of the first one. It returns 0 if all trials that ran
-// failed in one way, because such a failure does not depend on the sample.
+// dependentFailures returns the number of failed trials and the kind of the first one. It returns 0
+// if all trials that ran failed in one way, because such a failure does not depend on the sample.
 //
 // All kinds of failures count. Each is an output of the plugin: an error or panic that it raised, an answer or metric
 // that is no valid number, or a crash or breach of the protocol that ended three fresh processes which ran the trial
 // alone. Trials that exceeded a limit of a machine, or whose worker was lost, are not failures.
-func (t *trials) telling() (count int64, first string) {
+func (t *trials) dependentFailures() (count int64, first string) {
 	same := t.count(ledger.OK) == 0
 	for i, status := range t.status {
 		if status != ledger.Failed {

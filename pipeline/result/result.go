@@ -65,8 +65,8 @@ type CurveRow struct {
 	N                       int64
 	Trials                  int64 // number of consumed trials
 	OK, Failed, Lost        int64
-	Telling                 int64  // failed trials if their failure depends on the sample or the seed
-	TellingKind             string // kind of the first of them
+	DependentFailures       int64  // failed trials if their failure depends on the sample or the seed
+	DependentKind           string // kind of the first of them
 	Successes               int64
 	Rate, RateLow, RateHigh float64      // NaN: none
 	ErrorMean, ErrorP90     float64      // over the ok trials; NaN: none

@@ -172,7 +172,7 @@ func (t *trials) curve() CurveRow {
 		r.RateLow, r.RateHigh = estimate.ClopperPearson(int(r.Successes), int(r.Lost), int(r.Trials), 0.05)
 	}
 	r.OK, r.Failed = int64(len(errs)), t.count(ledger.Failed)
-	r.Telling, r.TellingKind = t.telling()
+	r.DependentFailures, r.DependentKind = t.dependentFailures()
 	unbiased, sequential := errs, t.cell.Evaluation.Looks != nil
 	if sequential {
 		unbiased = t.values[task.FirstError]

@@ -45,7 +45,7 @@ func (s checks) checkFailures() error {
 		if err != nil {
 			return err
 		}
-		var first string // what the algorithm reports on the drawn sample
+		var first string // report on the drawn sample
 		for i, rare := range rareSamples {
 			reports, err := s.reports(p, n, rare)
 			if err != nil {

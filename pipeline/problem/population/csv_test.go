@@ -143,7 +143,7 @@ func TestCSVRows(t *testing.T) {
 	}
 }
 
-// What the sweep file states does not fit the file.
+// Keys of the sweep file that do not fit the file are refused.
 func TestRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

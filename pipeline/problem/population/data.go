@@ -83,7 +83,7 @@ func (r *Rows) Row(i int) []float64 {
 // class of the problem; its Dim does not matter. The error joins errors of package blame.
 func Read(d *schemas.Data, class concept.Spec) (*Rows, error) {
 	err := checkData(d, class)
-	if !slices.Contains(slices.Collect(maps.Values(formatOf)), d.Format) {
+	if !slices.Contains(formats, d.Format) {
 		return nil, err
 	}
 	t := &table{spec: d, side: concept.Side(class), single: concept.ShapeOf(class.Name) == concept.Scalar}
@@ -180,6 +180,8 @@ const (
 	libsvmFormat  = "libsvm"
 )
 
+var formats = []string{csvFormat, parquetFormat, arrowFormat, libsvmFormat}
+
 // formatOf has the format of each extension of file names.
 var formatOf = map[string]string{
 	".csv": csvFormat, ".tsv": csvFormat, ".tab": csvFormat, ".parquet": parquetFormat, ".arrow": arrowFormat,
@@ -188,10 +190,10 @@ var formatOf = map[string]string{
 
 // resolveFormat checks the format of d, and fills in what the file's extension means.
 func resolveFormat(d *schemas.Data) error {
-	if known := []string{csvFormat, parquetFormat, arrowFormat, libsvmFormat}; slices.Contains(known, d.Format) {
+	if slices.Contains(formats, d.Format) {
 		return nil
 	} else if d.Format != "" {
-		return blame.Name("problem.data.format", d.Format, known)
+		return blame.Name("problem.data.format", d.Format, formats)
 	}
 	name := strings.ToLower(filepath.Base(d.File))
 	extension := filepath.Ext(strings.TrimSuffix(name, ".gz"))
@@ -285,8 +287,8 @@ type unsupported string
 
 func (e unsupported) Error() string { return string(e) }
 
-// damaged returns an error that blames the file as a whole. Libraries call "unimplemented" or
-// "unsupported" what they cannot read.
+// damaged returns an error that blames the file as a whole. Libraries call content that they cannot
+// read "unimplemented" or "unsupported".
 func (t *table) damaged(cause any) error {
 	words := fmt.Sprint(cause)
 	for _, word := range []string{"unimplemented", "unsupported", "not implemented"} {

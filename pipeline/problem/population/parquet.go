@@ -80,7 +80,7 @@ func (t *table) readColumn(r *pqarrow.FileReader, i int, fileSize int64) error {
 
 // checkChunk rejects a column chunk that is encrypted, has an encoding that the library lacks, is
 // larger than the file, or begins with a dictionary of more values than bytes: the library
-// allocates what these state.
+// allocates memory by these sizes.
 func checkChunk(r *file.Reader, group, leaf int, fileSize int64) error {
 	g := r.RowGroup(group)
 	c, err := g.MetaData().ColumnChunk(leaf)

@@ -328,7 +328,7 @@ func byAlgorithm(s *sheet.Sheet, i int, about string) (notes []note) {
 	return notes
 }
 
-// alarms returns a note for each row with a value in column i, which lists what the row refutes.
+// alarms returns a note for each row with a value in column i, which lists refuted claims.
 func alarms(s *sheet.Sheet, i int, title string) (notes []note) {
 	for row := range s.Len() {
 		if v := s.At(row, i); v != nil {
