@@ -1,7 +1,7 @@
 package coordinator
 
 import (
-	"math"
+	"math/bits"
 
 	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/estimate"
@@ -39,24 +39,17 @@ func newGrid(p *plan.Plan) (*grid, error) {
 	return g, nil
 }
 
-// spread returns a permutation of the numbers below n: multiples of about the golden ratio times n,
-// modulo n. Every beginning of it is almost evenly distributed over the plan, and so over most axes.
+// spread returns a permutation of the numbers below n: those below a power of two with their bits
+// reversed. Every beginning of it is almost evenly distributed over the plan, so over most axes.
 func spread(n int) []int {
-	step := max(1, int(math.Round(float64(n)*(math.Phi-1))))
-	for ; gcd(step, n) > 1; step++ {
-	}
-	order := make([]int, n)
-	for k := range order {
-		order[k] = k * step % n
+	order := make([]int, 0, n)
+	width := bits.Len(uint(n))
+	for i := range uint64(1) << width {
+		if x := int(bits.Reverse64(i) >> (64 - width)); x < n {
+			order = append(order, x)
+		}
 	}
 	return order
-}
-
-func gcd(a, b int) int {
-	for b > 0 {
-		a, b = b, a%b
-	}
-	return a
 }
 
 // load feeds the cells with the outcomes in the ledger and returns their number.

@@ -61,7 +61,7 @@ func TestWanted(t *testing.T) {
 	for rep := range int64(4) {
 		g.cells[0].size(10).taken.Set(rep)
 	}
-	want(3, 0, 4) // spread(5) is 0, 3, 1, 4, 2
+	want(4, 0, 4) // spread(5) is 0, 4, 2, 1, 3
 	if g.ready != 4 {
 		t.Errorf("%d cells are ready", g.ready)
 	}
