@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -39,98 +38,6 @@ func separable(t *testing.T, n, d int, disguise bool) *Problem {
 	p := overData("halfspace", 0)
 	p.Data.Scale.Norm, p.Disguise = 5, disguise
 	return openCSV(t, b.String(), p)
-}
-
-// perceptron returns a hyperplane that separates the examples.
-func perceptron(x, y []float64) []float64 {
-	w := make([]float64, len(x)/len(y))
-	for wrong := true; wrong; {
-		wrong = false
-		for i, label := range y {
-			if row := x[i*len(w) : (i+1)*len(w)]; label*dot(w, row) <= 0 {
-				wrong = true
-				for j, v := range row {
-					w[j] += label * v
-				}
-			}
-		}
-	}
-	return w
-}
-
-// A rule computed beforehand from the whole population needs no sample, unless each trial
-// disguises the data: then it is no better than chance. The errors of a learner that is invariant
-// under rotations do not change.
-func TestDisguiseHidesThePopulation(t *testing.T) {
-	const trials, rows, dim, n, alpha = 400, 300, 5, 40, 0.1
-	var before []float64
-	errors := map[string][]float64{}
-	for _, disguise := range []bool{false, true} {
-		p := separable(t, rows, dim, disguise)
-		if p.Disguised() != disguise || disguise != (firstOf(p.Population()) == nil) {
-			t.Fatalf("disguise %v: disguised %v", disguise, p.Disguised())
-		}
-		if !disguise {
-			x, _ := p.Population()
-			before = perceptron(x, p.rows.Y)
-		}
-		for rep := range uint64(trials) {
-			seed := uint64(1)
-			if disguise {
-				seed = 2
-			}
-			d, x, y := sample(p, seed, rep, n)
-			w := perceptron(x, y)
-			testX, testY, weights := evaluation(d)
-			for name, w := range map[string][]float64{"pretrained": before, "perceptron": w} {
-				err := 0.0
-				for i, label := range testY {
-					if label*dot(w, testX[i*dim:(i+1)*dim]) <= 0 {
-						err += weights[i]
-					}
-				}
-				name = fmt.Sprint(name, " ", disguise)
-				errors[name] = append(errors[name], err)
-			}
-		}
-	}
-	if most := slices.Max(errors["pretrained false"]); most != 0 {
-		t.Errorf("a rule made beforehand errs by %v", most)
-	}
-	good, mean := 0.0, 0.0
-	for _, err := range errors["pretrained true"] {
-		mean += err / trials
-		if err <= alpha {
-			good += 1. / trials
-		}
-	}
-	t.Logf("a rule made beforehand succeeds in a share of %v of the trials in disguise, its mean error is %v", good, mean)
-	if good > 0.1 || math.Abs(mean-0.5) > 0.06 {
-		t.Errorf("a rule made beforehand succeeds in a share of %v of the trials in disguise, its mean error is %v",
-			good, mean)
-	}
-	// Kolmogorov and Smirnov: above 1.95 sqrt(2/trials) once in 1000 runs.
-	if far := distance(errors["perceptron false"], errors["perceptron true"]); far > 1.95*math.Sqrt(2./trials) {
-		t.Errorf("the disguise changes the distribution of a perceptron's errors by %v", far)
-	}
-}
-
-func firstOf(x []float64, _ int) []float64 { return x }
-
-// distance returns the largest difference of two empirical distribution functions.
-func distance(a, b []float64) (most float64) {
-	share := func(all []float64, v float64) (below float64) {
-		for _, x := range all {
-			if x <= v {
-				below += 1 / float64(len(all))
-			}
-		}
-		return below
-	}
-	for _, v := range slices.Concat(a, b) {
-		most = max(most, math.Abs(share(a, v)-share(b, v)))
-	}
-	return most
 }
 
 // Isometries of too many columns are rejected.

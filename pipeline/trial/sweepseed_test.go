@@ -78,38 +78,3 @@ func TestSecretSeeds(t *testing.T) {
 		}
 	}
 }
-
-// An oracle that tries the seeds 0 to 3 against its sample finds a small seed, and can then predict
-// every label. It does not find a secret seed.
-func TestOracle(t *testing.T) {
-	problem := Fragment(`{"class":"thresholds"}`)
-	const n, rep = 20, 5
-	stream := func(s SweepSeed, of Stream) (words [4]uint64) {
-		key, err := s.DataKey(problem)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := rand.New(rand.NewPCG(Seed(key, of, n, rep)))
-		for i := range words {
-			words[i] = r.Uint64()
-		}
-		return words
-	}
-	guessed := func(s SweepSeed) bool {
-		sample := stream(s, Points)
-		for try := range uint64(4) {
-			if guess := seedOfNumber(try); stream(guess, Points) == sample {
-				return stream(guess, Target) == stream(s, Target)
-			}
-		}
-		return false
-	}
-	if !guessed(seedOfNumber(1)) {
-		t.Error("the oracle does not find seed 1")
-	}
-	for range 100 {
-		if guessed(secretSeed(t)) {
-			t.Fatal("the oracle finds a secret seed")
-		}
-	}
-}
