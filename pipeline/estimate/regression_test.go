@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 func form(t interface{ Fatal(...any) }, name string) Form {
@@ -183,86 +181,6 @@ func TestEffects(t *testing.T) {
 	}
 	t.Logf("%d searches: error %v, deviation %v", len(estimates), errors[len(errors)/2], math.Sqrt(square))
 	close(t, "median standard error", errors[len(errors)/2], math.Sqrt(square), 0.3)
-}
-
-// TestJointExponents checks the coverage of joint exponents and their standard errors on searches
-// over distributions whose n* is 40 d^(1/2) / (epsilon alpha), before and after a sweep is extended.
-func TestJointExponents(t *testing.T) {
-	runs := 5
-	if testkit.LongRun {
-		runs = 15
-	}
-	want := []float64{-1, -1, 0.5}
-	for name, law := range map[string]func(star float64) rateCurve{
-		"exponential mechanism": func(star float64) rateCurve { return needleCurve(1<<16, math.Log(9*65536)/star) },
-		"slow":                  func(star float64) rateCurve { return logisticCurve(star, 2, 0.9) },
-	} {
-		for _, extended := range []int{12, 120} { // cells of the table
-			covered, each := 0, 0
-			var sum, square, widths [3]float64
-			for seed := range runs {
-				var x [][]float64
-				var cells []*Observation
-				for i, at := range [][]float64{
-					{0.25, 0.05, 2}, {0.25, 0.05, 8}, {0.25, 0.1, 2}, {0.25, 0.1, 8}, {0.25, 0.2, 2}, {0.25, 0.2, 8},
-					{1, 0.05, 2}, {1, 0.05, 8}, {1, 0.1, 2}, {1, 0.1, 8}, {1, 0.2, 2}, {1, 0.2, 8},
-				} {
-					find := usual()
-					find.From, find.Cells = 8, extended
-					curve := law(13 / at[0] / at[1] * math.Sqrt(at[2]))
-					found := curve.world(uint64(seed*1000+i)*7919).solve(t, find)
-					if found.Status != StatusDecided {
-						continue
-					}
-					o := &Observation{Relative: true, Data: [32]byte{byte(i)}}
-					if m := FitModel(found.Points, 0.9, 0.05); m.Reason == "" {
-						o.Y = m.N
-						o.Error, _ = Effects(found.Points, 0.9)
-					} else {
-						low, high := float64(found.Low), float64(found.High)
-						o.Y, o.Error = math.Sqrt(low*high), math.Log(high/low)/math.Sqrt(12)
-					}
-					x, cells = append(x, at), append(cells, o)
-				}
-				r := Regress(form(t, "power"), x, 3, cells, make([]float64, len(cells)), 0.05)
-				all := true
-				for k, c := range r.Coefficients {
-					miss := c.Value - want[k]
-					all = all && c.Low <= want[k] && want[k] <= c.High
-					if math.Abs(miss) <= 1.96*c.Error {
-						each++
-					}
-					sum[k], square[k], widths[k] = sum[k]+miss, square[k]+miss*miss, widths[k]+c.Error
-				}
-				if all {
-					covered++
-				}
-			}
-			n := float64(runs)
-			t.Logf("%s, %d cells: %d of %d triples covered, %d of %d exponents by 1.96 standard errors",
-				name, extended, covered, runs, each, 3*runs)
-			for k := range want {
-				deviation := math.Sqrt((square[k] - sum[k]*sum[k]/n) / (n - 1))
-				t.Logf("  exponent %v: bias %+.4f, deviation %.4f, mean standard error %.4f", want[k], sum[k]/n, deviation,
-					widths[k]/n)
-				if ratio := widths[k] / n / deviation; testkit.LongRun && (ratio < 0.9 || ratio > 3) {
-					t.Errorf("%s: the standard error is %.2f times the deviation", name, ratio)
-				}
-			}
-			if float64(covered) < 0.93*n-mostMissed(runs) || float64(each) < 0.93*3*n-mostMissed(runs) {
-				t.Errorf("%s: %d of %d triples, %d of %d exponents covered", name, covered, runs, each, 3*runs)
-			}
-		}
-	}
-}
-
-// mostMissed is the number of misses that are tolerated beyond 7 %, because a short run has few
-// seeds.
-func mostMissed(runs int) float64 {
-	if runs < 200 {
-		return 2
-	}
-	return 0
 }
 
 func TestRegressionsWithoutResult(t *testing.T) {
