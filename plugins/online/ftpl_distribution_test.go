@@ -88,7 +88,7 @@ func checkShares(t *testing.T, name string, came []int, p []float64) {
 // One draw for a level leads as often as independent noise for each of its members.
 func TestLeadDistribution(t *testing.T) {
 	testkit.Serial(t)
-	const draws = 100000
+	const draws = 20000
 	r := rand.New(rand.NewPCG(1, 1))
 	for name, l := range distributions() {
 		for _, scale := range []float64{0.5, 3} {
@@ -105,7 +105,7 @@ func TestLeadDistribution(t *testing.T) {
 // The numbers of draw, which is used if noise is drawn once, have the same distribution.
 func TestDrawDistribution(t *testing.T) {
 	testkit.Serial(t)
-	const draws = 100000
+	const draws = 20000
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, name := range []string{gaussianNoise, laplaceNoise, exponentialNoise} {
 		cuts := []float64{-3, -1, -0.3, 0, 0.5, 2}

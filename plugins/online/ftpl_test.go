@@ -185,30 +185,6 @@ func TestComplexities(t *testing.T) {
 	}
 }
 
-// A table plays the hypotheses with the exact probabilities, for draws by levels and for noise at
-// all points.
-func TestTableDistribution(t *testing.T) {
-	p, err := gaussianPlan(algo.Problem{Class: "parities", Dim: 3}, 1000, func(p *ftplGaussianParams) {
-		p.Separator, p.Schedule, p.Eta = "cube", fixedSchedule, 2
-	})
-	l := start(t, p, err, 1)
-	x, y := planted(3, 12, 0.2, rand.New(rand.NewPCG(9, 9)))
-	play(t, l, 3, x, y)
-	list := l.chooser.(*table)
-	want := list.average(list.lend(), 2, nil)
-	for _, distribution := range []*distribution{normalDistribution(), nil} {
-		list.distribution = distribution
-		came := make([]int, 8)
-		for range 50000 {
-			if err := l.draw(2, l.rand); err != nil {
-				t.Fatal(err)
-			}
-			came[list.best]++
-		}
-		checkShares(t, "table", came, want)
-	}
-}
-
 func TestDegenerate(t *testing.T) {
 	ctx := context.Background()
 	one := algo.NewData([]float64{1}, 1, nil)

@@ -267,28 +267,6 @@ func TestAgnosticByExperts(t *testing.T) {
 	})
 }
 
-// For any labels the experts' regret satisfies its bound, and their weights sum to 1.
-func TestAgnosticRegretIsBounded(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		rows := randomRows(r)
-		game := drawRounds(r, len(rows[0]), 30)
-		p := matrixProblem(rows)
-		params := agnosticParams{Rate: rapid.SampledFrom([]float64{0, 0, 0.2, 5}).Draw(r, "rate")}
-		l := begin(t, agnosticExperts(new(boards)), p, len(game), params).(*experts)
-		regret, _ := regretOf(t, l, rows, game)
-		if regret > l.proved()+1e-9 {
-			r.Fatalf("%v: regret %v, proved %v", rows, regret, l.proved())
-		}
-		sum := 0.0
-		for _, g := range l.groups {
-			sum += total(g.weight)
-		}
-		if math.Abs(sum-1) > 1e-12 {
-			r.Fatalf("weights sum to %v", sum)
-		}
-	})
-}
-
 // In long games the weights neither overflow nor vanish, even if all experts err repeatedly.
 func TestLongAgnosticGame(t *testing.T) {
 	const rounds = 20000

@@ -135,63 +135,6 @@ func TestTranscriptsArePrivate(t *testing.T) {
 	})
 }
 
-// repeated returns the probabilities of the transcripts on a query that is repeated. It merges
-// transcripts with equal counts: first those that end in a hard query, by their numbers of lefts
-// and rights, then the others, by their number of lefts.
-func repeated(eps0 float64, k, queries int, q, other float64) []float64 {
-	p := make([]float64, queries*(queries+1)/2+queries+1)
-	logChoose := make([][]float64, queries+1)
-	for n := range logChoose {
-		for l := 0; l <= n; l++ {
-			a, _ := math.Lgamma(float64(n) + 1)
-			b, _ := math.Lgamma(float64(l) + 1)
-			c, _ := math.Lgamma(float64(n-l) + 1)
-			logChoose[n] = append(logChoose[n], a-b-c)
-		}
-	}
-	overMu(eps0, k, []float64{q, other}, func(b between, weight float64) {
-		l, r, h := b.chances(q)
-		at := 0
-		for n := 0; n <= queries; n++ {
-			end := h
-			if n == queries {
-				end = 1
-			}
-			for lefts := 0; lefts <= n; lefts++ {
-				p[at] += weight * end * math.Exp(logChoose[n][lefts]+float64(lefts)*math.Log(l)+float64(n-lefts)*math.Log(r))
-				at++
-			}
-		}
-	})
-	return p
-}
-
-// The worst known case is the repeated query 1/2. Privacy holds, and half of the blocks would break
-// it for small delta0.
-func TestRepeatedQueryIsPrivate(t *testing.T) {
-	const queries = 40
-	for _, eps0 := range []float64{1, 0.2} {
-		for _, delta0 := range []float64{0.01, 1e-5} {
-			delta := func(k int) float64 {
-				k += k % 2
-				half, moved := 0.5, 0.5-1/float64(k)
-				p, q := repeated(eps0, k, queries, half, moved), repeated(eps0, k, queries, moved, half)
-				if math.Abs(totalOf(p)-1) > 1e-9 {
-					t.Fatalf("the distribution adds up to %v", totalOf(p))
-				}
-				return worst(p, q, eps0)
-			}
-			k := leastBlocks(Own, eps0, delta0)
-			if d := delta(int(math.Ceil(k))); d > delta0 {
-				t.Errorf("eps0 %v, k %v: delta %v, above %v", eps0, k, d, delta0)
-			}
-			if d := delta(int(k / 2.2)); delta0 == 1e-5 && d < delta0 {
-				t.Errorf("eps0 %v, k %v: delta %v is still below %v: nothing is tested here", eps0, int(k/2.2), d, delta0)
-			}
-		}
-	}
-}
-
 // The seeded draws follow the distribution.
 func TestVerdictsFollowTheDistribution(t *testing.T) {
 	const eps0, k, draws = 1, 20, 40000

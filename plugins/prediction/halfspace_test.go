@@ -207,28 +207,6 @@ func TestBlocksDoNotTouch(t *testing.T) {
 	}
 }
 
-// With label noise, when no hypothesis is right on a whole block, the generator still chooses
-// hypotheses of small error.
-func TestNoisyLabels(t *testing.T) {
-	for _, d := range []int{1, 2, 4} {
-		trial := newHalfspaceTrial(d, 40, 30, 0.1, 7)
-		g := newHalfspaces(t, trial.blocks, d, true)
-		if g.partial == 0 {
-			t.Fatalf("d %d: no block has a wrong label", d)
-		}
-		if wrong := trial.error(g); wrong > 0.1 {
-			t.Errorf("d %d: error %v", d, wrong)
-		}
-		hard := trial.play(t, g, 60, func(int) []float64 { return trial.onto(trial.target) }, ignore)
-		if hard > d {
-			t.Errorf("d %d: %d hard queries", d, hard)
-		}
-		if wrong := trial.error(g); wrong > 0.2 {
-			t.Errorf("d %d: error %v after %d hard queries", d, wrong, hard)
-		}
-	}
-}
-
 func TestHomogeneousHalfspaces(t *testing.T) {
 	trial := newHalfspaceTrial(3, 60, 30, 0, 5)
 	trial.target[3] = 0

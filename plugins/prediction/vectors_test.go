@@ -90,7 +90,7 @@ type parameterVectors struct {
 
 func readParameterVectors(t *testing.T) (v parameterVectors) {
 	t.Helper()
-	finitetest.ReadJSON(t, "testdata/prediction_params.json", &v)
+	finitetest.ReadJSON(t, "../../pipeline/privacy/testdata/prediction_params.json", &v)
 	if len(v.V)*len(v.K)*len(v.Own)*len(v.M)*len(v.Oblivious)*len(v.Halfspace)*len(v.Composition)*len(v.Offline) == 0 {
 		t.Fatal("a list of reference values is empty")
 	}
