@@ -1,14 +1,12 @@
 package coordinator
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
@@ -67,38 +65,6 @@ func TestBudget(t *testing.T) {
 		if runs < 3 {
 			t.Errorf("%v: only %d runs", budget, runs)
 		}
-	}
-}
-
-// A partial result becomes invalid once a later run, which is then killed, has added outcomes. The
-// next run that ends normally repairs it.
-func TestBudgetKilled(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	budgeted := func() {
-		limited := func(c *Config) { c.Budget = Budget{Trials: 300} }
-		s, _, err := setup{dir: dir, script: honest, change: limited}.run(t, t.Context())
-		if err != nil || s.Partial == "" {
-			t.Fatalf("%+v, %v", s, err)
-		}
-	}
-	budgeted()
-	path := filepath.Join(dir, "manifest.json")
-	first, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	budgeted()
-	if err := os.WriteFile(path, first, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	var unfinished *folder.UnfinishedError
-	if _, err := reading(t, dir).Folder.CheckTables(madeBy("one")); !errors.As(err, &unfinished) {
-		t.Errorf("error %v", err)
-	}
-	budgeted()
-	if x := checkTables(t, dir); !x.Equal() || x.Partial == "" {
-		t.Errorf("%+v", x)
 	}
 }
 

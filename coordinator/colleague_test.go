@@ -108,20 +108,6 @@ func with(
 	return summary, workers, err
 }
 
-// Several workers produce the result of a single one, and their rechecks agree.
-func TestSeveralWorkers(t *testing.T) {
-	t.Parallel()
-	s, workers, err := with(t, t.TempDir(), 0.1, &colleague{name: "other"}, &colleague{name: "third"})
-	if err != nil || s.Digest != reference(t) || len(s.Alarms) > 0 || len(workers) != 3 || s.RechecksLeft != 0 {
-		t.Fatalf("%+v, %v", s, err)
-	}
-	for _, w := range workers {
-		if w.Results == 0 || w.Refused > 0 {
-			t.Errorf("%+v", w)
-		}
-	}
-}
-
 // Rechecks by another worker detect a worker that computes wrongly, and the alarm names both.
 func TestWrongWorker(t *testing.T) {
 	t.Parallel()

@@ -282,24 +282,6 @@ func TestRechecksOfLost(t *testing.T) {
 	}
 }
 
-// Rechecks that the only worker never answers end the run, and the same command continues.
-func TestRechecksNeverComeBack(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	_, _, err := setup{dir: dir, change: withRechecks(0.01), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
-		if job.Recheck == "" || job.Cell.As != "plain-0" {
-			f.publish(b)
-		}
-	}}.run(t, t.Context())
-	if err == nil || !strings.Contains(err.Error(), "never came") {
-		t.Errorf("error %v", err)
-	}
-	s, _, err := setup{dir: dir, change: withRechecks(0.01), script: honest}.run(t, t.Context())
-	if err != nil || s.Digest != reference(t) || s.RechecksLeft != 0 {
-		t.Errorf("%+v, %v", s, err)
-	}
-}
-
 // Interrupted rechecks continue where they stopped, and no result is written before they are made.
 func TestRechecksInterrupted(t *testing.T) {
 	t.Parallel()

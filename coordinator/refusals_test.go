@@ -2,13 +2,11 @@ package coordinator
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/shatterlab/shatter/coordinator/audit"
 	"github.com/shatterlab/shatter/coordinator/folder"
-	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
@@ -67,30 +65,6 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%+v, %v", x, err)
 			}
 		})
-	}
-}
-
-// A run that is interrupted at any moment and its continuation produce the same result as one run.
-func TestRefusalsResumed(t *testing.T) {
-	t.Parallel()
-	want := reference(t)
-	for _, after := range []int{1, 2, 4, 7, 12} {
-		dir, jobs := t.TempDir(), after
-		gone := make(chan struct{})
-		died := func(f *fake, _ *trial.Job, b *ledger.Batch) {
-			f.publish(b)
-			if jobs--; jobs == 0 {
-				close(gone)
-			}
-		}
-		s := setup{dir: dir, script: died, refuse: died, change: func(c *Config) { c.Workers = gone }}
-		if _, _, err := s.run(t, t.Context()); !errors.Is(err, pool.ErrWorkers) {
-			t.Fatal(err)
-		}
-		got, _, err := setup{dir: dir, script: honest}.run(t, t.Context())
-		if err != nil || got.Digest != want || len(got.Alarms) > 0 {
-			t.Errorf("after %d jobs: %+v, %v", after, got, err)
-		}
 	}
 }
 
