@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -58,7 +57,7 @@ func TestWarnings(t *testing.T) {
 		"mylib.K * later.K", "int(read_file('one'))", "param, serve", "param, read_file, serve").Replace(environmentPlugin)
 	digests := map[string]bool{}
 	for warns, count := range map[string]int64{
-		"pass": 0, `warnings.warn("odd \x1b[2J")`: 90, `warnings.warn("old", PendingDeprecationWarning)`: 0,
+		`warnings.warn("odd \x1b[2J")`: 90, `warnings.warn("old", PendingDeprecationWarning)`: 0,
 	} {
 		write(t, "mean.py", strings.Replace(plugin, "pass", warns, 1))
 		_ = os.Remove("mean")
@@ -93,11 +92,6 @@ func TestWarnings(t *testing.T) {
 		if !strings.Contains(stdout, "\nwarned 1 time: no [2J 5\nequal to the last bit\n") {
 			t.Errorf("trial: %q, %q", stdout, stderr)
 		}
-	}
-	_, stderr, _ = shatter(t, "plugin", "test", third, "--run", "warn/answers",
-		"--setting", "class=thresholds,domain=64,n=5,one_in=1")
-	if !regexp.MustCompile(`^shatter: third/warn warned \d+ times in 1 check: no \[2J 5\n`).MatchString(stderr) {
-		t.Errorf("plugin test: %q", stderr)
 	}
 }
 
@@ -136,19 +130,13 @@ func TestEnvironment(t *testing.T) {
 		!strings.Contains(text, "mylib 1.0, numpy ") || !strings.Contains(text, "python 3.") {
 		t.Errorf("the manifest has %+v", m.Plugins)
 	}
-	library("__version__ = '1.0'\nK = -1\n")
-	run(5, "its environment has changed: mylib: file mylib.py changed; run again with --redo")
-	library("__version__ = '1.0'\nK = 1\n")
 	write(t, lib+"/later.py", "K = -1\n")
 	run(5, "its environment has changed: later: file later.py changed; run again with --redo")
 	write(t, lib+"/later.py", "K = 1\n")
 	library("__version__ = '1.1'\nK = 1\n")
 	run(0, "acme/mean: its environment has changed: mylib 1.0 -> 1.1; ")
-	run(0, "results in o") // they are compared once
 	build("LARGE = 1", "LARGE = -1")
 	run(5, "/400/")
-	build("LARGE = 1", "LARGE = 2")
-	run(0, " of them at n = 400, and came out as recorded")
 	build("param(1.0", "param(2.0")
 	run(5, "the sweep file is the same as when")
 	build("LARGE = 1", "LARGE = -1")
