@@ -124,20 +124,3 @@ func unversioned(was, is string) (list []string) {
 	}
 	return list
 }
-
-// A recording notices outcomes that have changed without the version, and nothing else.
-func TestUnversioned(t *testing.T) {
-	const was = "head\na/b 1.0.0 00\na/c 1.0.0 11\n"
-	for is, want := range map[string]string{
-		was:                                             "[]",
-		"head\na/b 1.0.0 01\na/c 1.0.0 11\n":            "[a/b 1.0.0]",
-		"head\na/b 1.0.0 01\na/c 1.0.1 12\n":            "[a/b 1.0.0]",
-		"head\na/b 1.0.1 01\na/d 1 2\n":                 "[]",
-		"other sweeps\na/b 1.0.0 01\na/c 1.0.0 11\n":    "[]",
-		"head\na/c 1.0.0 10\na/b 1.0.0 00\na/new 1 2\n": "[a/c 1.0.0]",
-	} {
-		if got := fmt.Sprint(unversioned(was, is)); got != want {
-			t.Errorf("%q: %s, want %s", is, got, want)
-		}
-	}
-}

@@ -193,27 +193,3 @@ func TestOwnSDK(t *testing.T) {
 		}
 	}
 }
-
-// The files of plugin new of a release require that release, without a replacement.
-func TestPluginNewOfRelease(t *testing.T) {
-	const release = "v0.9.0"
-	t.Chdir(t.TempDir())
-	p := newPlugin{Name: "mine", Lang: "go", Task: "learn", SDK: sdkSource{Version: release, release: "1.26.0"}}
-	files, err := p.files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.write(files); err != nil {
-		t.Fatal(err)
-	}
-	t.Chdir("mine")
-	const want = "module example.com/mine\n\ngo 1.26.0\n\nrequire " + sdkModule + " " + release + "\n"
-	if got := testkit.ReadFile(t, "go.mod"); got != want {
-		t.Errorf("go.mod is\n%s", got)
-	}
-	checkWritten(t, "README.md")
-	if text := testkit.ReadFile(t, "README.md"); !strings.Contains(text, "requires the SDK in version "+release) ||
-		!strings.Contains(text, "go mod tidy && go build -trimpath -buildvcs=false -o mine .") {
-		t.Errorf("README.md is\n%s", text)
-	}
-}

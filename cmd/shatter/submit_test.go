@@ -14,7 +14,6 @@ import (
 
 	"github.com/shatterlab/shatter/coordinator/lead"
 	"github.com/shatterlab/shatter/pipeline/queue"
-	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // clusterSweep takes some hundred trials.
@@ -113,52 +112,6 @@ func (c *cluster) until(id, what string, is func(*sweepStatus) bool) *sweepStatu
 		return is(&s)
 	})
 	return &s
-}
-
-// The results of a sweep that runs are fetched as a partial copy, which is marked as such.
-// The whole result replaces it.
-func TestPartialResults(t *testing.T) {
-	testkit.Long(t)
-	t.Parallel()
-	c := newCluster(t)
-	want := c.local(clusterSweep)
-	id := c.submit(clusterSweep)
-	c.coordinator("first")
-	worker := c.worker()
-	c.until(id, "outcomes come", func(s *sweepStatus) bool { return s.Trials != nil && *s.Trials > 0 })
-	c.signal(worker, syscall.SIGSTOP)
-	partial := filepath.Join(c.dir, "partial")
-	_, stderr := c.must("results", id, "--out", partial)
-	if !strings.Contains(stderr, "partial: sweep "+id) {
-		t.Errorf("results of a sweep that runs: %s", stderr)
-	}
-	out, stderr, code := shatter(t, "table", partial)
-	if code != exitDone || !strings.Contains(stderr, "so far; the sweep was running when this was fetched") {
-		t.Errorf("table of a sweep that runs: exit %d: %s%s", code, out, stderr)
-	}
-	out, stderr, code = shatter(t, "verify", partial)
-	if code != exitUsage || !strings.Contains(stderr, "has no results yet; the sweep was running when this was fetched") {
-		t.Errorf("verify of a sweep that runs: exit %d: %s%s", code, out, stderr)
-	}
-	out, stderr, code = c.run("run", filepath.Join(c.dir, "sweep.yaml"), "--out", partial)
-	if code != exitUsage || !strings.Contains(stderr, "is a copy of sweep "+id) {
-		t.Errorf("run in a copy of a sweep that runs: exit %d: %s%s", code, out, stderr)
-	}
-	c.signal(worker, syscall.SIGCONT)
-	_, stderr = c.must("watch", id)
-	if got := digest(t, stderr); got != want {
-		t.Errorf("digest %s, want %s", got, want)
-	}
-	c.must("results", id, "--out", partial)
-	out, stderr, code = shatter(t, "verify", partial, "--sample", "10")
-	if code != exitDone {
-		t.Errorf("verify: exit %d: %s%s", code, out, stderr)
-	}
-	ended := c.until(id, "it is done", func(s *sweepStatus) bool { return s.Counted != nil })
-	if recorded := fmt.Sprintf(" with %d outcomes, no damage", *ended.Trials); !strings.Contains(out, recorded) ||
-		*ended.Counted == 0 || *ended.Counted > *ended.Trials {
-		t.Errorf("%d of %d trials count, where verify says: %s", *ended.Counted, *ended.Trials, out)
-	}
 }
 
 // What an operator gets wrong, or finds: a beginning of several ids, a sweep that failed, and a worker

@@ -24,53 +24,6 @@ limits: {trial: 3s}
 seed: %d
 `
 
-const misbehavingSweep = `
-name: misbehaving
-task: learn
-plugins: [%s]
-problem: {class: thresholds, domain: 256, distribution: needle, mass: 0.1}
-algorithms: [{use: third/exit, one_in: 100}, {use: third/panic, one_in: 100}, {use: third/nan, one_in: 100},
-  {use: third/error, one_in: 100}, {use: third/print, one_in: 100}]
-goal: {alpha: 0.05, beta: 0.05}
-n: [5]
-trials: 400
-limits: {trial: 3s}
-seed: 1
-`
-
-// Trials that end the process, panic or answer nonsense fail, each with its kind and reason, and every other trial
-// of their jobs has its outcome. A plugin may print to stdout once the handshake is over.
-func TestMisbehaving(t *testing.T) {
-	testkit.Long(t)
-	t.Parallel()
-	tmp := t.TempDir()
-	dir := filepath.Join(tmp, "out")
-	file := write(t, filepath.Join(tmp, "third.yaml"), fmt.Sprintf(misbehavingSweep, thirdparty(t)))
-	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2")
-	if code != exitUnfinished {
-		t.Fatalf("exit %d: %s", code, errs)
-	}
-	rows := table(t, dir)
-	for i, curve := range frame(t, dir, "curve") {
-		want := map[any][2]string{
-			"third/exit": {"crash", "exit status 3"}, "third/panic": {"panic", "the author's mistake"},
-			"third/nan": {"answer", "not a number"}, "third/error": {"error", "no luck"}, "third/print": {},
-		}[curve["algorithm"]]
-		failed, _ := curve["failed"].(float64)
-		if (failed > 0) != (want[0] != "") || failed > 40 || curve["ok"] != 400-failed || curve["lost"] != 0.0 {
-			t.Errorf("%v", curve)
-		}
-		reason, _ := rows[i]["reason"].(string)
-		if !strings.Contains(errs, want[0]) || !strings.Contains(errs, want[1]) || !strings.Contains(reason, want[1]) {
-			t.Errorf("%v: the table's reason is %q, want %q; stderr: %s", curve["algorithm"], reason, want, errs)
-		}
-	}
-	out, errs, _ := shatter(t, "query", dir, "-o", "csv", "select distinct algorithm, kind from failures order by all")
-	if want := "algorithm,kind\nthird/error,error\nthird/exit,crash\nthird/nan,answer\nthird/panic,panic\n"; out != want {
-		t.Errorf("failures:\n%s%s", out, errs)
-	}
-}
-
 // A trial that hangs is lost, named, and tried again by the same command; it is never an outcome.
 func TestHangs(t *testing.T) {
 	testkit.Long(t)

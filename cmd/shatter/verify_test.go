@@ -227,38 +227,6 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// After the sweep has run again the damage is a thing of the past, and outcomes that no code gives
-// are found by running them again.
-func TestVerifyRepaired(t *testing.T) {
-	testkit.Long(t)
-	t.Parallel()
-	file, dir := copied(t, finished(t, verifySweep))
-	change(t, filepath.Join(dir, "ledger", "0001.log"), flip(message))
-	mustRun(t, file, dir)
-	out, errs, code := shatter(t, "verify", dir, "--sample", "all", "--workers", "2")
-	if code != 0 || !strings.Contains(out, "damaged, and its trials were run again: 0001.log") ||
-		!strings.Contains(out, "240 of 240 recorded trials were run again: all are equal") {
-		t.Errorf("repaired: exit %d: %s%s", code, out, errs)
-	}
-
-	forge(t, dir)
-	out, errs, code = shatter(t, "verify", dir, "--sample", "30", "--workers", "2")
-	trial := regexp.MustCompile(`30 of 240 recorded trials .* 30 different, 0 lost\n.*shatter trial \S+ (\S+)`).
-		FindStringSubmatch(out)
-	if code != exitIntegrity || trial == nil ||
-		!strings.Contains(out, "made by other code of expmech/em: SHA-256 000000000000") {
-		t.Fatalf("forged: exit %d: %s%s", code, out, errs)
-	}
-	out, errs, code = shatter(t, "trial", dir, trial[1])
-	if code != exitIntegrity || !strings.Contains(out, "different: error 0.5 was recorded") {
-		t.Errorf("forged trial: exit %d: %s%s", code, out, errs)
-	}
-	out, errs, code = shatter(t, "verify", dir, "--sample", "0")
-	if code != exitIntegrity || !strings.Contains(out, "no trial was run again") {
-		t.Errorf("without a sample: exit %d: %s%s", code, out, errs)
-	}
-}
-
 // A search, games, and a plugin and data whose paths are relative: all verify, from any working
 // directory, also while a run holds the lock; and data that has moved is asked for.
 func TestVerifyAnywhere(t *testing.T) {
