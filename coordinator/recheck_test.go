@@ -58,16 +58,9 @@ func TestRechecksHonest(t *testing.T) {
 	t.Parallel()
 	want := reference(t)
 	for name, script := range map[string]script{
-		"honest":  honest,
-		"doubled": func(f *fake, _ *trial.Job, b *ledger.Batch) { f.publish(b); f.publish(b) },
 		"dropped": func(f *fake, job *trial.Job, b *ledger.Batch) {
 			if !f.first("%s %d %d %s", job.Cell.As, job.N, job.First, job.Recheck) || f.rng.IntN(3) > 0 {
 				f.publish(b)
-			}
-		},
-		"in pieces": func(f *fake, _ *trial.Job, b *ledger.Batch) {
-			for i := range b.Status {
-				f.publish(part(b, i, i+1))
 			}
 		},
 		"lost once": func(f *fake, job *trial.Job, b *ledger.Batch) {
