@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -120,37 +119,6 @@ func TestCacheDamage(t *testing.T) {
 		raw := slices.Clone(whole)
 		raw[at] ^= 0x40
 		check("changed", at, raw)
-	}
-}
-
-// An entry that is not a regular file does not block and is not written to; an entry that is too
-// large is not read.
-func TestCacheRefusesKinds(t *testing.T) {
-	for name, tt := range map[string]struct {
-		make func(path string) error
-		want string
-	}{
-		"pipe":  {func(path string) error { return syscall.Mkfifo(path, 0o600) }, "it is a named pipe"},
-		"large": {func(path string) error { return os.Truncate(path, 1<<40) }, "bytes, more than"},
-	} {
-		c := &Cache{Dir: t.TempDir()}
-		path := c.path(cacheKey(1))
-		if _, err := addTo(t, c, 1, cached(1, 10, 0, 1)); err != nil {
-			t.Fatal(err)
-		}
-		if name == "pipe" {
-			os.Remove(path)
-		}
-		if err := tt.make(path); err != nil {
-			t.Fatal(err)
-		}
-		_, read := c.Read(cacheKey(1))
-		_, added := addTo(t, c, 1, cached(1, 10, 2, 3))
-		for _, err := range []error{read, added} {
-			if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("%s: %v, want %q", name, err, tt.want)
-			}
-		}
 	}
 }
 

@@ -3,63 +3,9 @@ package concept
 import (
 	"errors"
 	"fmt"
-	"math"
-	"math/big"
 	"strings"
 	"testing"
 )
-
-func TestNew(t *testing.T) {
-	for _, c := range []struct {
-		Spec
-		size string // "" for infinitely many
-		vc   int
-	}{
-		{Spec{Name: Thresholds, Domain: 2}, "3", 1},
-		{Spec{Name: Thresholds, Domain: 2, Dim: 1, NoConstant: true}, "2", 1},
-		{Spec{Name: Thresholds, Domain: MaxDomain}, "1099511627777", 1},
-		{Spec{Name: Thresholds, Domain: MaxDomain, NoConstant: true}, "1099511627776", 1},
-		{Spec{Name: Points, Domain: 1}, "1", 0},
-		{Spec{Name: Points, Domain: MaxDomain}, "1099511627776", 1},
-		{Spec{Name: Intervals, Domain: MaxDomain}, "604462909807864343166977", 2},
-		{Spec{Name: Halfspace, Dim: 7}, "", 7},
-		{Spec{Name: Parities, Dim: 64}, "18446744073709551616", 64},
-		{Spec{Name: MonotoneConjunctions, Dim: 25}, "33554432", 25},
-		{Spec{Name: Conjunctions, Dim: 1}, "4", 2},
-		{Spec{Name: Conjunctions, Dim: 64}, "3433683820292512484657849089282", 64},
-		{Spec{Name: Matrix, Domain: 3, Matrix: "011"}, "1", 0},
-		{Spec{Name: Matrix, Domain: 2, Dim: 1, Matrix: "00100111"}, "4", 2},
-		{Spec{Name: Stumps, Domain: 1 << 32, Dim: 300}, "2576980377002", 11},
-		{Spec{Name: Stumps, Domain: MaxDomain, Dim: maxDim}, "144115188075724802", 19},
-		{Spec{Name: Rectangles, Domain: 2, Dim: 7}, "2188", 7},
-		{Spec{Name: Rectangles, Domain: 50, Dim: 2}, "1625626", 4},
-		{Spec{Name: Rectangles, Domain: MaxDomain, Dim: 2}, "365375409333390343548813968346977562101416984577", 4},
-	} {
-		k, err := New(c.Spec)
-		if err != nil {
-			t.Errorf("%+v: %v", c, err)
-			continue
-		}
-		if k.Name() != c.Name || k.VC() != c.vc || k.Dim() != max(1, c.Dim) {
-			t.Errorf("%+v: name %q, VC %d, dimension %d", c, k.Name(), k.VC(), k.Dim())
-		}
-		if c.size == "" {
-			if k.Size() != nil || !math.IsInf(k.LogSize(), 1) {
-				t.Errorf("%+v: size %v, logarithm %v", c, k.Size(), k.LogSize())
-			}
-			continue
-		}
-		f, _ := k.Size().Float64()
-		near(t, "logarithm", k.LogSize(), math.Log(f), 1e-12*max(1, math.Log(f)))
-		k.Size().Add(k.Size(), big.NewInt(1))
-		if k.Size().String() != c.size {
-			t.Errorf("%+v: size %v, or it can be changed from outside", c, k.Size())
-		}
-	}
-	// beyond the range of a float64
-	k := newFinite(t, Spec{Name: Rectangles, Domain: MaxDomain, Dim: 1000})
-	near(t, "logarithm", k.LogSize(), 1000*(math.Log(MaxDomain)+math.Log(MaxDomain+1)-math.Ln2), 1e-8)
-}
 
 func TestNewRefuses(t *testing.T) {
 	for _, c := range []struct {

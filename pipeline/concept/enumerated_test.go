@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/integrate/quad"
 
 	"github.com/shatterlab/shatter/pipeline/concept/concepttest"
@@ -97,42 +96,6 @@ func TestBeyondExactMethods(t *testing.T) {
 					c.limit)) {
 				t.Errorf("%s of dimension %d: error %v", c.Name, c.limit+1, err)
 			}
-		}
-	}
-}
-
-func TestMembers(t *testing.T) {
-	for _, c := range []struct {
-		Spec
-		i    uint64
-		want Hypothesis
-	}{
-		{Spec{Name: "parities", Dim: 3}, 5, Parity{3, 5}},
-		{Spec{Name: "monotone-conjunctions", Dim: 3}, 6, Conjunction{3, 6, 0}},
-		{Spec{Name: "conjunctions", Dim: 3}, 0, Conjunction{3, 0, 7}},
-		{Spec{Name: "conjunctions", Dim: 3}, 2*9 + 0*3 + 1, Conjunction{3, 1, 2}},
-		{Spec{Name: "conjunctions", Dim: 3}, 26, Conjunction{3, 0, 0}},
-		{Spec{Name: "conjunctions", Dim: 3}, 27, Conjunction{3, 1, 1}},
-		{Spec{Name: "matrix", Domain: 3, Matrix: "011100"}, 1, Row("100")},
-	} {
-		if got := enumeratedOf(t, c.Spec).Member(c.i); got != c.want {
-			t.Errorf("%+v: member %d is %+v, want %+v", c.Spec, c.i, got, c.want)
-		}
-	}
-	for _, c := range []struct {
-		h    Hypothesis
-		x    []float64
-		want []float64
-	}{
-		{Parity{2, 3}, []float64{0, 0, 1, 0, 0, 1, 1, 1}, []float64{-1, 1, 1, -1}},
-		{Parity{2, 2}, []float64{0, 0, 1, 0, 0, 1, 1, 1}, []float64{-1, -1, 1, 1}},
-		{Conjunction{2, 1, 0}, []float64{0, 0, 1, 0, 0, 1, 1, 1}, []float64{-1, 1, -1, 1}},
-		{Conjunction{2, 1, 2}, []float64{0, 0, 1, 0, 0, 1, 1, 1}, []float64{-1, 1, -1, -1}},
-		{Row("011"), []float64{2, 0, 1}, []float64{1, -1, 1}},
-	} {
-		got := make([]float64, len(c.want))
-		if c.h.Labels(c.x, got); !cmp.Equal(got, c.want) {
-			t.Errorf("%+v: labels %v, want %v", c.h, got, c.want)
 		}
 	}
 }

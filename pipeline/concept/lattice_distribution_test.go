@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -84,37 +83,6 @@ func (l lister) uniform(n int, seed uint64) (x, y []float64) {
 		y[n-1] = -y[0]
 	}
 	return x, y
-}
-
-// The counts behind the draws of stumps equal those of the list, and every rank of a level is
-// another member with that many errors.
-func TestStumpLevelsByEnumeration(t *testing.T) {
-	all := slices.DeleteFunc(smallExact(t), func(l lister) bool { return l.Name() != Stumps })
-	rapid.Check(t, func(t *rapid.T) {
-		l := rapid.SampledFrom(all).Draw(t, "class")
-		x, y := l.sample(t, 12)
-		p := l.profile(t, x, y).(*stumpProfile)
-		want := make([]uint64, len(y)+1)
-		for _, level := range l.levels(x, y) {
-			want[level.Err]++
-		}
-		seen := map[uint64]bool{}
-		for _, level := range p.list {
-			if level.count != want[level.err] {
-				t.Fatalf("%d members with %d errors, want %d", level.count, level.err, want[level.err])
-			}
-			for rank := range level.count {
-				i := p.ranked(level.err, rank)
-				if seen[i] || errs(l.members[i], x, y) != level.err {
-					t.Fatalf("rank %d of those with %d errors: member %d, seen %v", rank, level.err, i, seen[i])
-				}
-				seen[i] = true
-			}
-		}
-		if len(seen) != len(l.members) {
-			t.Fatalf("%d of %d members", len(seen), len(l.members))
-		}
-	})
 }
 
 // The weights behind the draws of rectangles equal the sums over the list, for every interval of

@@ -155,23 +155,6 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// Some of many seeds first draw the zero matrix; all of them give a code.
-func TestCodeRedraws(t *testing.T) {
-	zero := 0
-	for seed := range uint64(4096) {
-		z, err := code(1, seed)
-		if err != nil || z.Hamming < 1 {
-			t.Fatalf("seed %d: h %d, %v", seed, z.Hamming, err)
-		}
-		if first, err := code(1, seed+1); err == nil && cmp.Equal(first.Points, z.Points) {
-			zero++
-		}
-	}
-	if zero == 0 {
-		t.Error("no matrix was drawn again")
-	}
-}
-
 // slowCover returns greedy set cover over an explicit list of pairs.
 func slowCover(c Finite, domain []float64) (chosen []int) {
 	n, points := int(c.Size().Int64()), len(domain)/c.Dim()

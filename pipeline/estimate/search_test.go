@@ -243,27 +243,6 @@ func TestNotMonotone(t *testing.T) {
 	}
 }
 
-// An outcome that arrives after its trial was lost counts, however far the search has read since.
-func TestLostThenAdded(t *testing.T) {
-	find := usual()
-	find.MaxTrials = 2000
-	s, err := NewSearch(find)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Lost(64, 9, "late")
-	s.Add(64, 9, Success)
-	w := world{rate: constant(find.Target)} // neither sufficient nor insufficient: all trials are read
-	for !s.Done() {
-		for _, b := range s.Want() {
-			w.run(s, b)
-		}
-	}
-	if r := s.Result(); strings.Contains(r.Reason, "lost") {
-		t.Errorf("%+v", r)
-	}
-}
-
 func TestLost(t *testing.T) {
 	start := func() *Search {
 		s, err := NewSearch(usual())
@@ -457,13 +436,4 @@ func TestBlocksAreNewTrials(t *testing.T) {
 			t.Fatal("a search that is done wants more")
 		}
 	})
-}
-
-func TestCheckpoints(t *testing.T) {
-	c := 0
-	for _, want := range []int{8, 16, 24, 32, 40, 48, 56, 64} {
-		if c = checkpoint(c); c != want {
-			t.Fatalf("got checkpoint %d, want %d", c, want)
-		}
-	}
 }

@@ -2,15 +2,12 @@ package estimate
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
-
-	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // newSizes starts the decision of a list; beta is 0 if there is no goal.
@@ -150,42 +147,6 @@ func TestSizesShowsNoMoreWithoutLostTrials(t *testing.T) {
 			t.Fatalf("%+v", p)
 		}
 	})
-}
-
-// A user who reads a table of lists, raises the number of trials and reads it again, ever sees a
-// wrong bracket in at most one of twenty tables. The success rates are as close to the goal as
-// possible.
-func TestSizesStaysValidWhenTrialsAreRaised(t *testing.T) {
-	testkit.Serial(t)
-	const tables, cells, most, beta = 1000, 2, 1600, 0.1
-	wrong := 0
-	for table := range uint64(tables) {
-		rng := rand.New(rand.NewPCG(table, 9))
-		ever := false
-		for range cells {
-			l := newSizes(0, beta, cells, 10, 20)
-			for l.list.Trials < most {
-				l.list.Trials += 25
-				for rep := l.list.Trials - 25; rep < l.list.Trials; rep++ {
-					for i, rate := range []float64{1 - beta - 1e-9, 1 - beta} {
-						if rng.Float64() < rate {
-							l.Add(l.sizes[i].n, rep, Success)
-						} else {
-							l.Add(l.sizes[i].n, rep, Miss)
-						}
-					}
-				}
-				r := l.Result()
-				ever = ever || r.Low == 20 || r.High == 10
-			}
-		}
-		if ever {
-			wrong++
-		}
-	}
-	if wrong > tables/20 {
-		t.Errorf("%d of %d tables were ever wrong, more than one in twenty", wrong, tables)
-	}
 }
 
 // Only the repetitions before the first missing one are consumed. An outcome replaces the loss of its trial.

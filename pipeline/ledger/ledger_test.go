@@ -236,56 +236,6 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A path of the ledger that is not a regular file is rejected, without blocking, exhausting
-// memory or writing to it.
-func TestOpenRefusesKinds(t *testing.T) {
-	other := filepath.Join(t.TempDir(), "other")
-	if err := os.WriteFile(other, []byte("other"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		name string
-		make func(dir string) error
-		want string
-	}{
-		{"piped lock", func(dir string) error {
-			return syscall.Mkfifo(filepath.Join(dir, "lock"), 0o600)
-		}, "lock: it is a named pipe"},
-		{"linked lock", func(dir string) error {
-			return os.Symlink(other, filepath.Join(dir, "lock"))
-		}, "lock: it is a symbolic link"},
-		{"piped log", func(dir string) error {
-			return syscall.Mkfifo(filepath.Join(dir, "0001.log"), 0o600)
-		}, "0001.log: it is a named pipe"},
-		{"linked log", func(dir string) error {
-			return os.Symlink(other, filepath.Join(dir, "0001.log"))
-		}, "0001.log: it is a symbolic link"},
-		{"large log", func(dir string) error {
-			path := filepath.Join(dir, "0001.log")
-			return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40))
-		}, "1099511627776 bytes, more than 134217728"},
-	} {
-		dir := t.TempDir()
-		if err := tt.make(dir); err != nil {
-			t.Fatal(err)
-		}
-		l, _, err := ledger.Open(dir, "s")
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
-		}
-		if err == nil {
-			l.Close()
-		}
-		_, err = ledger.InUse(dir)
-		if want := tt.name == "piped lock"; (err != nil) != want {
-			t.Errorf("%s: in use: %v", tt.name, err)
-		}
-	}
-	if text := testkit.ReadFile(t, other); text != "other" {
-		t.Errorf("what a link led to became %q", text)
-	}
-}
-
 // small creates a ledger of frames with one trial each, and returns the file's path, its bytes,
 // and the start of each frame.
 func small(t testing.TB, frames int) (path string, content []byte, starts []int) {

@@ -3,7 +3,6 @@ package lp
 import (
 	"errors"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -342,46 +341,4 @@ func TestSimplexWildNumbers(t *testing.T) {
 			t.Fatalf("error %v", err)
 		}
 	})
-}
-
-// coneProgram is: maximize s with <u_i, v> >= s |u_i|, |v|_inf <= 1, for m Gaussian u on one side
-// of a plane, except a share wrong of them.
-func coneProgram(r *rand.Rand, m, dim int, wrong float64) *Program {
-	n := dim + 1
-	p := &Program{C: make([]float64, n), Low: make([]float64, n), High: make([]float64, n), A: make([]float64, m*n)}
-	for j := range dim {
-		p.Low[j], p.High[j] = -1, 1
-	}
-	p.C[dim], p.High[dim] = 1, math.Sqrt(float64(dim))
-	for i := range m {
-		row, square := p.row(i), 0.0
-		for j := range dim {
-			row[j] = r.NormFloat64()
-			square += float64(row[j] * row[j])
-		}
-		if (row[0] < 0) != (r.Float64() < wrong) {
-			for j := range dim {
-				row[j] = -row[j]
-			}
-		}
-		row[dim] = -math.Sqrt(square)
-		p.RowLow, p.RowHigh = append(p.RowLow, 0), append(p.RowHigh, inf)
-	}
-	return p
-}
-
-func TestSimplexLargePrograms(t *testing.T) {
-	var s Simplex
-	for seed := range uint64(12) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		p := coneProgram(r, 1000, 20, []float64{0, 0.01, 0.3}[seed%3])
-		o, err := s.Maximize(p)
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		audit(t, p, o, err)
-		if separable := seed%3 == 0; separable != (o.Value > 1e-9) {
-			t.Errorf("seed %d: margin %v", seed, o.Value)
-		}
-	}
 }

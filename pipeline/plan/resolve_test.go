@@ -291,28 +291,6 @@ func TestBudgetsThatDoNotApply(t *testing.T) {
 	}
 }
 
-func TestRangesAreTheirValues(t *testing.T) {
-	src := `name: x
-problem: {class: halfspace, d: {from: 10, to: 1000, steps: 3, scale: log}, margin: 0.1, distribution: skew}
-algorithms: [{use: boosting/hs-stl, rounds: {from: 1, to: 3, steps: 9}, lambda: {from: 1, to: 2, steps: 3}}]
-privacy: {epsilon: {from: 0.1, to: 1, steps: 3, scale: log}, delta: 1e-6}
-goal: {alpha: 0.1, beta: 0.1}
-n: {from: 10, to: 12, steps: 5}
-`
-	written := strings.NewReplacer(
-		"{from: 10, to: 1000, steps: 3, scale: log}", "[10, 100, 1000]", "{from: 1, to: 3, steps: 9}", "[1, 2, 3]",
-		"{from: 1, to: 2, steps: 3}", "[1, 1.5, 2]", "{from: 0.1, to: 1, steps: 3, scale: log}", "[0.1, 0.316, 1]",
-		"{from: 10, to: 12, steps: 5}", "[10, 11, 12]").Replace(src)
-	got, want := mustResolve(t, src, algorithms(), ""), mustResolve(t, written, algorithms(), "")
-	if diff := cmp.Diff(string(resolvedOf(t, want)), string(resolvedOf(t, got))); diff != "" {
-		t.Error(diff)
-	}
-	if len(got.Cells) != 3*3*3*3 || len(got.Warnings) != 1 ||
-		!strings.HasPrefix(got.Warnings[0], "n (line 6): only 3 of the 5") {
-		t.Errorf("%d cells, warnings %q", len(got.Cells), got.Warnings)
-	}
-}
-
 func TestDefaults(t *testing.T) {
 	p := mustResolve(t, base+"privacy: {epsilon: 1}\n", algorithms(), "")
 	c := p.Cells[0]
@@ -713,16 +691,6 @@ func fractions(n int) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-func TestTooManyTrials(t *testing.T) {
-	src := strings.Replace(base, "[100]", list(100), 1) + "privacy: {epsilon: " + list(100) + "}\ntrials: 1e8\n"
-	_, err := resolve(t, src, algorithms(), "")
-	want := "s:3:14: algorithms[0]: with this algorithm the sweep has 1000000000000 trials; " +
-		"at most 10000000000 are allowed"
-	if err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
-	}
-}
-
 // Sweeps that would be too large are refused before they are expanded.
 func TestSizesAreCountedFirst(t *testing.T) {
 	letters := func(prefix string) string {
@@ -1019,15 +987,6 @@ func TestKeysSayWhatMatters(t *testing.T) {
 		if cell != tt.cell || data != tt.data || noise != tt.noise {
 			t.Errorf("%s -> %s: cell differs %v, data %v, noise %v", tt.old, tt.new, cell, data, noise)
 		}
-	}
-}
-
-func TestCounts(t *testing.T) {
-	src := strings.Replace(base, "[100]", "[1, 1e6, 1e7]", 1) + "privacy: {epsilon: [1, 2]}\ntrials: 60000\n"
-	got := mustResolve(t, src, algorithms(), "").Counts()
-	want := Counts{Cells: 2, Exact: true, Trials: 2 * 3 * 60000, TrialsMax: 2 * 3 * 60000}
-	if got != want {
-		t.Errorf("counts %+v, want %+v", got, want)
 	}
 }
 

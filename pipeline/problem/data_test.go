@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -144,54 +143,5 @@ func TestBestOnData(t *testing.T) {
 	var e *Error
 	if !errors.As(err, &e) || e.Key != "goal.reference" || !strings.Contains(e.Reason, `set "goal.reference: 0"`) {
 		t.Errorf("halfspace: %v", err)
-	}
-}
-
-// The example dataset: resolved with the ranges of the example, a plain average of yx errs on
-// less than 8 percent.
-func TestBreastCancer(t *testing.T) {
-	q := schemas.Problem{Class: "halfspace", Data: &schemas.Data{
-		Label: "diagnosis", Positive: "malignant",
-		Features: []string{"mean radius", "mean texture", "worst radius", "worst texture", "worst concave points"},
-		Scale: schemas.Scale{Ranges: map[string][2]float64{
-			"mean radius": {
-				5,
-				25,
-			}, "mean texture": {5, 35}, "worst radius": {4, 30}, "worst texture": {10, 40}, "worst concave points": {0, 0.3},
-		}},
-	}}
-	path := filepath.Join("..", "..", "cmd", "shatter", "examples", "breast_cancer.csv")
-	p, err := Open(q, path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, dim := p.Population()
-	if s := p.Summary(); s.Rows != 569 || dim != 5 || s.Pulled != 19 {
-		t.Errorf("%d rows of %d, %d pulled", s.Rows, dim, s.Pulled)
-	}
-	w := make([]float64, dim)
-	for i, y := range p.rows.Y {
-		for j := range w {
-			w[j] += y * x[i*dim+j]
-		}
-	}
-	wrong, positive := 0.0, 0
-	for i, y := range p.rows.Y {
-		if row := x[i*dim : (i+1)*dim]; y*dot(w, row) <= 0 {
-			wrong++
-		} else if norm(row) > 1+1e-12 {
-			t.Errorf("row %d has norm %v", i, norm(row))
-		}
-		if y > 0 {
-			positive++
-		}
-	}
-	if positive != 212 || wrong/569 > 0.08 {
-		t.Errorf("%d malignant, %v wrong", positive, wrong)
-	}
-	// All thirty numeric columns.
-	q.Data.Features, q.Data.Scale = nil, schemas.Scale{Norm: 5000}
-	if p, err = Open(q, path); err != nil || p.Dim() != 30 {
-		t.Errorf("all features: %v", err)
 	}
 }

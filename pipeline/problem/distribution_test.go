@@ -38,12 +38,3 @@ func evaluation(d *Drawer) (x, y, w []float64) {
 func near(a, b []float64, most float64) bool {
 	return slices.EqualFunc(a, b, func(p, q float64) bool { return math.Abs(p-q) <= most })
 }
-
-func dot(a, b []float64) (sum float64) {
-	for i := range a {
-		sum += a[i] * b[i]
-	}
-	return sum
-}
-
-func norm(a []float64) float64 { return math.Sqrt(dot(a, a)) }

@@ -102,42 +102,6 @@ func matrixFile(q schemas.Problem) string {
 	return q.Matrix.File
 }
 
-// A problem with the middle or a stated hypothesis has that target in all trials, and needs no
-// stream for it.
-func TestStatedTargets(t *testing.T) {
-	for _, c := range []struct {
-		p    schemas.Problem
-		text string
-		want string // the labels of all points
-	}{
-		{schemas.Problem{Class: "thresholds", Domain: 6, Target: "2^1"}, "2", "--++++"},
-		{schemas.Problem{Class: "thresholds", Domain: 6, Target: "6"}, "6", "------"},
-		{schemas.Problem{Class: "thresholds", Domain: 6, Target: "middle"}, "middle", "---+++"},
-		{schemas.Problem{Class: "points", Domain: 4, Target: "1"}, "1", "-+--"},
-		{schemas.Problem{Class: "intervals", Domain: 6, Target: "1..3"}, "1..3", "-+++--"},
-		{schemas.Problem{Class: "intervals", Domain: 6, Target: "nowhere"}, "nowhere", "------"},
-		{schemas.Problem{Class: "stumps", Domain: 2, Dim: 2, Target: "x2<1"}, "x2<1", "+-+-"},
-		{schemas.Problem{Class: "rectangles", Domain: 3, Dim: 2, Target: "0..1x2..2"}, "0..1 x 2..2", "--+--+---"},
-		{schemas.Problem{Class: "conjunctions", Dim: 2, Target: "x0"}, "x0", "+-+-"},
-		{schemas.Problem{Class: "parities", Dim: 2, Target: "11"}, "11", "-++-"},
-	} {
-		c.p.Distribution = "uniform"
-		p := open(t, c.p)
-		if p.spec.Target != c.text {
-			t.Errorf("%+v: the target is resolved to %q", c.p, p.spec.Target)
-		}
-		for rep := range uint64(3) {
-			d := p.Drawer(p.Test(0, 0))
-			s := new(seeded).trial(1, rep)
-			s.Target = nil
-			d.Begin(s)
-			if _, y, _ := evaluation(d); signsOf(y) != c.want {
-				t.Errorf("%+v: labels %s, want %s", c.p, signsOf(y), c.want)
-			}
-		}
-	}
-}
-
 // The target of a resolved problem has defaults; resolving again changes nothing.
 func TestDefaultTargets(t *testing.T) {
 	for _, c := range []struct {
@@ -216,27 +180,5 @@ func TestTargetsRefused(t *testing.T) {
 	}
 	if list, err := Hypotheses(bits); len(list) != 28 || err != nil {
 		t.Errorf("%q, %v", list, err)
-	}
-}
-
-// Under the needle distribution the target of queries is the one that labels the sample.
-func TestNeedleHasOneTarget(t *testing.T) {
-	for class, want := range map[string]concept.Range{
-		"thresholds": concept.Threshold(32), "points": concept.Point(32), "intervals": concept.Interval(32, 32),
-	} {
-		p := open(t, schemas.Problem{Class: class, Distribution: "needle", Domain: 64, Mass: 0.1})
-		d := p.Drawer(p.Test(0, 0))
-		d.Begin(new(seeded).trial(1, 1))
-		for v := range 64 {
-			if got := d.sampler.Target().Label([]float64{float64(v)}); got != want.Label(float64(v)) {
-				t.Errorf("%s: the target labels %d %v", class, v, got)
-			}
-		}
-		x, y, _ := evaluation(d)
-		for i, v := range x {
-			if y[i] != want.Label(v) {
-				t.Errorf("%s: point %v is labelled %v", class, v, y[i])
-			}
-		}
 	}
 }

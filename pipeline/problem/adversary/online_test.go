@@ -428,37 +428,6 @@ func TestSharedNoise(t *testing.T) {
 	}
 }
 
-// The point of shared-noise splits the class, if there are two hypotheses.
-func TestSplitting(t *testing.T) {
-	list := games(t)
-	for _, d := range []int{1, 3} {
-		list = append(
-			list,
-			schemas.Problem{Class: concept.MonotoneConjunctions, Distribution: "uniform", Dim: d},
-			schemas.Problem{Class: "conjunctions", Distribution: "uniform", Dim: d},
-			schemas.Problem{Class: "parities", Distribution: "uniform", Dim: d},
-			schemas.Problem{Class: "stumps", Distribution: "uniform", Domain: 2, Dim: d},
-		)
-	}
-	list = append(list, schemas.Problem{Class: concept.Thresholds, Distribution: "needle", Mass: 0.1, Domain: 3},
-		schemas.Problem{Class: "intervals", Distribution: "uniform", Domain: 2})
-	for _, spec := range list {
-		p := open(t, spec)
-		if spec.Class == "halfspace" || p.spec.Domain == 1 || p.spec.Domain > maxListed ||
-			p.Dim() == 3 && spec.Class == "rectangles" {
-			continue
-		}
-		c, label, seen := finiteClass(t, p), make([]float64, 1), map[float64]bool{}
-		for i := range c.Size().Uint64() {
-			c.Member(i).Labels(p.view.splitting(), label)
-			seen[label[0]] = true
-		}
-		if len(seen) != 2 {
-			t.Errorf("%s, X = %d, d = %d: all hypotheses agree at %v", spec.Class, p.spec.Domain, p.Dim(), p.view.splitting())
-		}
-	}
-}
-
 // Planted truths are the target's, over data the row's own, wrong at the rate; those of random
 // are fair coins.
 func TestPlantedRates(t *testing.T) {

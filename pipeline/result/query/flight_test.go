@@ -3,12 +3,8 @@
 package query
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"slices"
 	"strings"
@@ -19,18 +15,13 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/flight"
 	"github.com/apache/arrow/go/v17/arrow/flight/flightsql"
-	gen "github.com/apache/arrow/go/v17/arrow/flight/gen/flight"
-	"github.com/apache/arrow/go/v17/arrow/ipc"
 	"github.com/apache/arrow/go/v17/arrow/memory"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/anypb"
 
-	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
 )
@@ -354,115 +345,6 @@ func TestFlightDrain(t *testing.T) {
 	}
 	if _, err := c.Execute(ctx, "select 1"); err == nil {
 		t.Error("a server that has ended answers")
-	}
-}
-
-// messages is a stream of Flight messages.
-type messages []*flight.FlightData
-
-func (m *messages) Send(d *flight.FlightData) error {
-	*m = append(*m, proto.Clone(d).(*flight.FlightData))
-	return nil
-}
-
-// lyingSchema returns the metadata of a schema that states about two billion columns, for which the
-// Arrow library would allocate memory.
-func lyingSchema(t *testing.T) []byte {
-	t.Helper()
-	var sent messages
-	w := flight.NewRecordWriter(&sent, ipc.WithSchema(arrow.NewSchema([]arrow.Field{
-		{Name: "1", Type: arrow.PrimitiveTypes.Int64}}, nil)))
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	lies := func(header []byte) (lies bool) {
-		defer func() { _ = recover() }() // an offset may be out of range
-		err := dataset.CheckMessage(header)
-		return err != nil && strings.Contains(err.Error(), "states more")
-	}
-	for i := 0; i+4 <= len(sent[0].GetDataHeader()); i += 4 {
-		header := bytes.Clone(sent[0].GetDataHeader())
-		if binary.LittleEndian.Uint32(header[i:]) != 1 { // the number of columns
-			continue
-		}
-		if binary.LittleEndian.PutUint32(header[i:], 0x7ffffff0); lies(header) {
-			return header
-		}
-	}
-	t.Fatal("no number in the schema is that of its columns")
-	return nil
-}
-
-// The server answers a malformed request with an error, and continues.
-func TestFlightMalformed(t *testing.T) {
-	d := shared(t)
-	c, _ := served(t, d, ServeOptions{})
-	ctx := context.Background()
-	put, err := c.Client.DoPut(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := put.Send(&flight.FlightData{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := put.Recv(); err == nil || errors.Is(err, io.EOF) {
-		t.Errorf("malformed put: %v", err)
-	}
-	if put, err = c.Client.DoPut(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := put.Send(&flight.FlightData{DataHeader: lyingSchema(t)}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := put.Recv(); status.Code(err) != codes.InvalidArgument ||
-		!strings.Contains(err.Error(), "states more than its bytes can hold") {
-		t.Errorf("a schema with 2^31 columns: %v", err)
-	}
-	if _, err := c.Client.DoGet(ctx, &flight.Ticket{Ticket: []byte("x")}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Execute(ctx, "select 1"); err != nil {
-		t.Error(err)
-	}
-}
-
-// A small compressed request that expands to a large one is refused.
-func TestFlightUnpacks(t *testing.T) {
-	d := shared(t)
-	c, _ := served(t, d, ServeOptions{})
-	ctx := context.Background()
-	p, err := c.Prepare(ctx, "select length(?::text)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := array.NewRecordBuilder(memory.DefaultAllocator,
-		arrow.NewSchema([]arrow.Field{{Name: "1", Type: arrow.BinaryTypes.String}}, nil))
-	defer b.Release()
-	b.Field(0).(*array.StringBuilder).Append(strings.Repeat("x", maxPiece+1))
-	rec := b.NewRecord()
-	defer rec.Release()
-	command, err := anypb.New(&gen.CommandPreparedStatementQuery{PreparedStatementHandle: p.Handle()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := proto.Marshal(command)
-	if err != nil {
-		t.Fatal(err)
-	}
-	put, err := c.Client.DoPut(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := flight.NewRecordWriter(put, ipc.WithSchema(rec.Schema()), ipc.WithZstd())
-	w.SetFlightDescriptor(&flight.FlightDescriptor{Type: flight.DescriptorCMD, Cmd: raw})
-	if err := errors.Join(w.Write(rec), put.CloseSend()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := put.Recv(); err == nil || !strings.Contains(err.Error(), "a part of") {
-		t.Errorf("unpacked: %v", err)
-	}
-	if _, err := c.Execute(ctx, "select 1"); err != nil {
-		t.Error(err)
 	}
 }
 
