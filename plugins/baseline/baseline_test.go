@@ -115,46 +115,6 @@ func TestERMBounds(t *testing.T) {
 	}
 }
 
-// baseline/erm is the exponential mechanism at a large epsilon, and has its sharp bounds.
-func TestERMSampleSizeVectors(t *testing.T) {
-	var v struct {
-		TolRel float64 `json:"tol_rel"`
-		Cases  []struct {
-			H                uint64
-			Eps, Alpha, Beta float64
-			Agnostic         float64 `json:"n_sharp_agnostic"`
-			Realizable       float64 `json:"n_sharp_realizable"`
-			RateAgnostic     float64 `json:"rate_agnostic"`
-		}
-	}
-	finitetest.ReadJSON(t, "../expmech/testdata/samplesize.json", &v)
-	compared := 0
-	for _, c := range v.Cases {
-		s := algo.Setting[struct{}]{
-			Problem: algo.Problem{Class: "thresholds", Domain: c.H - 1, Dim: 1, Noise: "none", Realizable: true},
-			Alpha:   c.Alpha, Beta: c.Beta,
-		}
-		if c.H == 2 {
-			s.Problem.Domain, s.Problem.NoConstant = 2, true
-		}
-		list, err := ERM().Bound(&s)
-		agnostic := finitetest.BoundNamed(t, list, err, "sharp-agnostic")
-		if c.Eps >= 1 { // the best s is below the limit of the mechanism
-			compared++
-			if agnostic.Value != c.Agnostic || math.Abs(agnostic.With["rate"]-c.RateAgnostic) > v.TolRel*c.RateAgnostic {
-				t.Errorf("%+v: %+v", c, agnostic)
-			}
-		}
-		want := max(1, math.Ceil((math.Log(float64(c.H-1))-math.Log(c.Beta))/-math.Log1p(-c.Alpha)))
-		if got := finitetest.BoundNamed(t, list, err, "sharp-realizable").Value; got != want || got > c.Realizable {
-			t.Errorf("%+v: sharp-realizable %v, want %v", c, got, want)
-		}
-	}
-	if compared == 0 {
-		t.Error("no vectors")
-	}
-}
-
 // The bounds of both algorithms that apply, by the properties of a cell.
 func TestPremises(t *testing.T) {
 	clean, noisy, attacked := algo.Problem{}, algo.Problem{Noise: "random", NoiseRate: 0.1},

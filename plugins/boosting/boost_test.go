@@ -43,31 +43,6 @@ func TestWeakKindsAreNamed(t *testing.T) {
 	}
 }
 
-// No cut of a coordinate is better than the one found.
-func TestStumpsByBruteForce(t *testing.T) {
-	r := rand.New(rand.NewPCG(8, 1))
-	for range 300 {
-		n, d, side := 1+r.IntN(12), 1+r.IntN(3), 1+r.IntN(4)
-		sample := gridSample(r, n, d, side, func([]float64) float64 { return numeric.Coin(r) })
-		signed := make([]float64, n)
-		for i := range signed {
-			signed[i] = r.Float64() * sample.Y(i)
-		}
-		edge := func(h hypothesis) float64 {
-			answers := make([]float64, n)
-			h.answer(answers, sample.Xs(), d)
-			return numeric.Dot(answers, signed)
-		}
-		most := math.Abs(edge(constant(signed)))
-		for j := range d {
-			for at := range side {
-				most = max(most, math.Abs(edge(cut{j, float64(at), 1})))
-			}
-		}
-		near(t, "edge", edge(newStumps(sample).best(signed)), most, 1e-12)
-	}
-}
-
 // Each round's hypothesis is the best stump under the weights of Algorithm 4, computed only from
 // the list of hypotheses, and its advantage is that of Definition 11.
 func TestBoostByDefinition(t *testing.T) {

@@ -203,29 +203,3 @@ func TestGradientBoundIsLeast(t *testing.T) {
 		t.Errorf("own parameters: %v, want %v; %s hold", own["own-parameters"].Value, b.Value, names)
 	}
 }
-
-// The parts of the bound, written out: they sum to alpha at the least n, and to more with fewer
-// examples.
-func TestGradientBoundInParts(t *testing.T) {
-	for _, c := range []struct {
-		noise        string
-		rate, events float64
-	}{{"none", 0, 3}, {"random", 0.001, 4}, {"adversarial", 0.001, 3}} {
-		s := gradientSetting(10, GradientParams{Steps: 400, Rate: 0.01})
-		s.Problem.Noise, s.Problem.NoiseRate = c.noise, c.rate
-		list, err := finitetest.Bound(noisyGradient(), &s)
-		_, all := named(t, list, err)
-		b := all["hinge"]
-		l, n, steps, rate, sigma := math.Log(c.events/0.1), b.Value, b.With["steps"], b.With["rate"], b.With["sigma"]
-		noise := sigma * sigma * (10*steps + 2*math.Sqrt(10*steps*l) + 2*l)
-		excess := (1/(2*rate) + rate/2*(100*(steps+1)+noise) + sigma*(2+10*rate)*math.Sqrt(2*steps*l)) / (steps + 1)
-		deviation := math.Sqrt(l / (2 * n))
-		flipped := c.rate
-		if c.noise == "random" {
-			flipped += deviation
-		}
-		if total := excess + 20/math.Sqrt(n) + deviation + flipped*12; total > 0.1+1e-12 || total < 0.09999 {
-			t.Errorf("%s: the error is bounded by %v", c.noise, total)
-		}
-	}
-}

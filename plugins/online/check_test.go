@@ -2,7 +2,6 @@ package online
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 
@@ -153,27 +152,6 @@ func TestContradictions(t *testing.T) {
 			}
 			if got := answer(t, e, []float64{3}); got != 1 {
 				t.Errorf("%s, %s: says %v at 3", a.Name, p.Class, got)
-			}
-		}
-	}
-}
-
-// Bounds on mistakes assume a target in the class, and are at most the number of rounds. Bounds
-// that hold for any truths have no premise.
-func TestMistakeBounds(t *testing.T) {
-	p := algo.Problem{Class: "points", Domain: 8}
-	known := new(boards)
-	for _, a := range []algo.Algorithm[struct{}]{soa(known), halving(known), followTheLeader(known)} {
-		s := settingOf(p, 100, struct{}{})
-		list, err := a.Bound(&s)
-		if err != nil || len(list) == 0 || !list[0].Proved || list[0].Value > 7 {
-			t.Errorf("%s: %+v, %v", a.Name, list, err)
-		}
-		s.Rounds = 1
-		for _, b := range list {
-			if any := b.Name == "turns"; any != (len(b.Premises) == 0) ||
-				!any && (!slices.Equal(b.Premises, targeted) || valueOf(t, a, s, b.Name).Value > 1) {
-				t.Errorf("%s: %+v", a.Name, b)
 			}
 		}
 	}

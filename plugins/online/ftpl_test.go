@@ -164,27 +164,6 @@ func TestRivalBounds(t *testing.T) {
 	}
 }
 
-func TestComplexities(t *testing.T) {
-	if h := harmonic(math.Log(4)); !near(h, 25./12, 1e-12) {
-		t.Errorf("harmonic of 4: %v", h)
-	}
-	if a, b := harmonic(math.Log(1e4)), harmonic(math.Log(10001)); !near(b-a, 1e-4, 1e-3) {
-		t.Errorf("harmonic jumps by %v", b-a)
-	}
-	// The mean of the largest of two Laplace variables is 3/4, of one variable 0.
-	if g := maxLaplace(math.Log(2)); g < 0.75 || g > 0.95 {
-		t.Errorf("largest of two Laplace variables: %v", g)
-	}
-	// The sum of the positive parts is m/2 if all sign patterns occur; far less if few occur.
-	if g := laplaceComplexity(10, 10*math.Ln2); !near(g, 5, 1e-12) {
-		t.Errorf("basis: %v", g)
-	}
-	if g := laplaceComplexity(1024, 10*math.Ln2); g < math.Sqrt(2*512*10*math.Ln2) ||
-		g > 1.05*math.Sqrt(2*512*10*math.Ln2) {
-		t.Errorf("cube: %v", g)
-	}
-}
-
 func TestDegenerate(t *testing.T) {
 	ctx := context.Background()
 	one := algo.NewData([]float64{1}, 1, nil)

@@ -336,42 +336,6 @@ func bisect(t testing.TB, l algo.Learner, functions uint64) (mistakes int) {
 	return mistakes
 }
 
-// A span of thresholds has the size and the dimension of a list of them.
-func TestSpanIsListed(t *testing.T) {
-	for _, noConstant := range []bool{false, true} {
-		for domain := uint64(2); domain <= 17; domain++ {
-			b, err := new(boards).at(algo.Problem{Class: "thresholds", Domain: domain, NoConstant: noConstant})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := rand.New(rand.NewPCG(domain, 1))
-			root, err := b.root()
-			if err != nil {
-				t.Fatal(err)
-			}
-			short, err := b.all()
-			if err != nil {
-				t.Fatal(err)
-			}
-			pairs := [][2]versions{{short, listed{b, root}}}
-			for range 50 {
-				pair := pairs[r.IntN(len(pairs))]
-				x := []float64{float64(r.Uint64N(domain))}
-				lessShort, moreShort := pair[0].split(x)
-				lessLong, moreLong := pair[1].split(x)
-				for _, p := range [][2]versions{{lessShort, lessLong}, {moreShort, moreLong}} {
-					d, err := p[0].ldim()
-					want, err2 := p[1].ldim()
-					if d != want || err != nil || err2 != nil || p[0].size() != p[1].size() {
-						t.Fatalf("domain %d: %v has dimension %d, the list %d: %v, %v", domain, p[0], d, want, err, err2)
-					}
-					pairs = append(pairs, p)
-				}
-			}
-		}
-	}
-}
-
 // For every class, a point's number is its index in the label table, and its column holds the
 // labels of the functions.
 func TestBoards(t *testing.T) {

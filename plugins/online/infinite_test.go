@@ -145,23 +145,3 @@ func TestInfiniteOrdersAreRefused(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 }
-
-// Numbers that are not points of the order end the game with an error that names the class.
-func TestPointsOfInfiniteOrders(t *testing.T) {
-	for class, list := range map[string][]float64{
-		concept.Naturals: {0, -1, 1.5, 1<<53 + 2, math.NaN(), math.Inf(1)}, concept.Dyadics: {-0.5, 1, math.NaN()},
-	} {
-		for _, v := range list {
-			l := begin(t, followTheLeader(new(boards)), infiniteProblem(class), 5, struct{}{})
-			for _, x := range [][]float64{{v}, {0.5, 0.5}} {
-				err := l.Observe(t.Context(), algo.NewData(x, len(x), nil), []float64{1})
-				if err == nil || !strings.Contains(err.Error(), class) {
-					t.Errorf("%s: %v is observed: %v", class, x, err)
-				}
-				if err := l.Predict(t.Context(), algo.NewData(x, len(x), nil), make([]float64, 1)); err == nil {
-					t.Errorf("%s: %v is predicted", class, x)
-				}
-			}
-		}
-	}
-}

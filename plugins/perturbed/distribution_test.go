@@ -217,35 +217,3 @@ func TestIndependentDistributionVectors(t *testing.T) {
 		}
 	}
 }
-
-// Distributions that can be computed in two ways agree, and all of them sum to 1.
-func TestDistributions(t *testing.T) {
-	for _, c := range []coefficient{normal, laplaceDistribution} {
-		for _, errs := range [][]int{{0, 0, 0}, {1, 0, 2}, {3, 1, 0}, {0, 2, 1}} {
-			for _, scale := range []float64{0.3, 2, 20} {
-				thresholds := c.thresholdDistribution(errs, scale)
-				// -1 at a point differs from +1 by one step: two coefficients of half the scale,
-				// with their sign reversed
-				planar := c.planarDistribution(errs, [][2]float64{{-1, -1}, {1, -1}, {1, 1}}, scale/2)
-				sum := 0.0
-				for i, p := range thresholds {
-					sum += p
-					if math.Abs(p-planar[i]) > 1e-11 {
-						t.Errorf("%v at %v: P(%d) = %v and %v", errs, scale, i, p, planar[i])
-					}
-				}
-				if math.Abs(sum-1) > 1e-11 {
-					t.Errorf("%v at %v: in all %v", errs, scale, sum)
-				}
-			}
-		}
-		independent := c.independentDistribution([]int{0, 2, 1, 1}, 1.5, map[string][]float64{})
-		sum := 0.0
-		for _, p := range append(c.thresholdDistribution([]int{2, 0, 1, 1}, 1.5), independent...) {
-			sum += p
-		}
-		if math.Abs(sum-2) > 1e-11 {
-			t.Errorf("two distributions: in all %v", sum)
-		}
-	}
-}
