@@ -1,6 +1,14 @@
-"""Tests of the SDK that need no host."""
+"""Tests of the SDK and the client that need no host and no program."""
 import dataclasses
+import functools
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -260,6 +268,123 @@ class Texts(unittest.TestCase):
     def test_cut(self):
         for given, want in [("short", "short"), ("ä" * 4000, "ä" * 2046 + "..."), ("\ud800", "?")]:
             self.assertEqual(want, _service.text(given))
+
+
+SHIFT, LIVE = 2, [object()]
+
+
+def shifted(x):
+    return x + SHIFT
+
+
+@shatter.learner(privacy="pure")
+def captured(trial, x, y, *, steps=3):
+    def inner(t):
+        SHIFTED = shifted(t)
+        return SHIFTED
+
+    return shatter.Threshold(inner(math.floor(np.mean(x))) + steps)
+
+
+def refused(trial, x, y):
+    return LIVE
+
+
+class Learners(unittest.TestCase):
+    def text(self, algorithm):
+        from shatter._client import _capture
+        return _capture.plugin_text(algorithm)[0]
+
+    def test_captured(self):
+        text = self.text(captured)
+        for part in ("import math\nimport numpy as np\nimport shatter\n\nSHIFT = 2\n\n\ndef shifted(x)", "shatter.serve(captured)"):
+            self.assertIn(part, text)
+        self.assertEqual(["steps"], [p.name for p in captured.parameters])
+        served = {}
+        exec(compile(text.replace("__main__", "no"), "cell", "exec"), served)
+        x = np.arange(4.0)[:, None]
+        trial = shatter.Trial(params=captured.params(steps=4))
+        self.assertEqual(captured.learn(trial, x, x[:, 0]).numbers, served["captured"].learn(trial, x, x[:, 0]).numbers)
+        self.assertEqual((0.5, True), (lambda g: (g.epsilon, g.pure))(captured.guarantee(shatter.Setting(epsilon=0.5))))
+
+    def test_refused(self):
+        from shatter._client import _capture
+        live, twice = object(), lambda x: 2 * x
+        for says, make in {
+            "uses 'LIVE', a list that lives in this session alone. Compute": lambda: shatter.learner()(refused),
+            "uses 'live', a object": lambda: shatter.learner()(self.closure(live)),
+            "use def instead of lambda": lambda: shatter.learner()(self.closure(twice)),
+            "cannot be written to a plugin file": lambda: shatter.sklearn(Estimator(functools.partial(print))),
+            "is a class: write it to a plugin file": lambda: make_learner(),
+        }.items():
+            with self.subTest(says), self.assertRaisesRegex(shatter.CaptureError, says):
+                self.text(make())
+        with self.assertRaisesRegex(shatter.CaptureError, "put the decorator @shatter.learner"):
+            _capture.with_plugins({"algorithms": [refused]}, "out", print)
+        with self.assertRaisesRegex(ValueError, "use 'pure', 'approximate' or None"):
+            shatter.learner("yes")(refused)
+
+    def closure(self, live):
+        def inner(trial, x, y):
+            return live
+
+        return inner
+
+    def test_names_replace_learners(self):
+        from shatter._client import _capture
+        sweep, built = {"grids": [{"algorithms": [{"use": captured, "steps": [1, 2]}, "a/b"]}]}, []
+        with tempfile.TemporaryDirectory() as folder:
+            got = _capture.with_plugins(sweep, os.path.join(folder, "out.plugins"), lambda *args: built.append(args))
+        self.assertEqual([{"use": "notebook/captured", "steps": [1, 2]}, "a/b"], got["grids"][0]["algorithms"])
+        self.assertEqual(captured, sweep["grids"][0]["algorithms"][0]["use"])
+        self.assertTrue(got["plugins"][0].endswith("out.plugins/notebook_captured"))
+        self.assertEqual(1, len(built))
+
+
+def make_learner():
+    return make(learn=print)
+
+
+class Estimator:
+    """Looks like an estimator of scikit-learn."""
+
+    def __init__(self, f=None):
+        self.f = f
+
+    def get_params(self, deep=True):
+        return {"f": self.f}
+
+
+class Client(unittest.TestCase):
+    def test_a_plugin_does_not_load_the_client(self):
+        code = "import sys, shatter; sys.exit(any(m in sys.modules for m in ('shatter._client', 'grpc', 'sklearn', 'pyarrow')))"
+        self.assertEqual(0, subprocess.run([sys.executable, "-c", code]).returncode)
+
+    def test_errors(self):
+        from shatter._client import _errors
+        text = ('shatter: a b.yaml seed=2:3:18: problem.class: unknown value "threshold", did you mean "thresholds"?\n'
+                "a b.yaml seed=2:6:8: n[1]: -3 is outside [1, 10]\nand 2 more\n")
+        error = _errors.failure(2, text)
+        self.assertEqual([("a b.yaml seed=2", 3, 18, "problem.class", "thresholds"), ("a b.yaml seed=2", 6, 8, "n[1]", "")],
+                         [(d.file, d.line, d.column, d.path, d.hint) for d in error.diagnostics])
+        for code, result, kind in [(1, 5, shatter.Unfinished), (1, None, shatter.ShatterError), (2, None, shatter.UsageError),
+                                   (3, 5, shatter.IntegrityError), (5, None, shatter.Changed), (6, 5, shatter.Refuted)]:
+            error = _errors.failure(code, "shatter: no luck\n", result)
+            self.assertEqual((kind, "no luck", result), (type(error), str(error), error.result))
+
+    def test_no_program(self):
+        from shatter import _client
+        with mock.patch.dict(os.environ, {"PATH": "", "SHATTER": ""}), self.assertRaisesRegex(shatter.UsageError, r"set \$SHATTER"):
+            _client.binary()
+
+    def test_arguments(self):
+        from shatter import _client
+        self.assertEqual(["--plugin-env=A", "--plugin-env=B", "--fresh", "--workers=2"],
+                         _client._flags({"plugin_env": ["A", "B"], "fresh": True, "redo": False, "log": None, "workers": np.int64(2)}))
+        args, stdin = _client._sweep({"n": np.array([1, 2]), "seed": np.int64(3)}, {"problem.domain": [4, 5]}, None)
+        self.assertEqual((["-", "problem.domain=[4, 5]"], {"n": [1, 2], "seed": 3}), (args, json.loads(stdin)))
+        sql = _client.Result._sql({"algorithm": ["a'b", "c"], "epsilon": np.float64(0.5)})
+        self.assertEqual(""" where "algorithm" in ('a''b', 'c') and "epsilon" in (0.5)""", sql)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,11 @@
-"""The SDK for authors of algorithms in Python.
+"""Shatter for Python: an SDK for authors of algorithms, and a client that runs sweeps and reads results.
 
-Describe an algorithm as a class under the decorator `algorithm`, and pass it to `serve`:
+    r = shatter.run("sweep.yaml")      # or a dict; see also open, submit, check
+    r.table(), r.curve(), r.query("select ..."), r.plot()
+
+The client starts the program shatter. Its algorithms may be learners of the same notebook: see `learner` and `sklearn`.
+
+To write a plugin, describe an algorithm as a class under the decorator `algorithm`, and pass it to `serve`:
 
     #!/usr/bin/env python3
     from dataclasses import dataclass
@@ -38,8 +43,10 @@ A plugin may print at any time once this package is imported: what it prints is 
 the plugin is reported.
 """
 
+import builtins
 import os
 import sys
+from typing import TYPE_CHECKING, Any
 
 from . import _process  # first: it turns standard output away before anybody prints
 from ._api import (
@@ -83,6 +90,30 @@ from ._declared import (
     Stump,
     Threshold,
 )
+from ._learner import learner, sklearn
+
+if TYPE_CHECKING:
+    from ._client import (
+        CaptureError,
+        Changed,
+        Diagnostic,
+        IntegrityError,
+        Interrupted,
+        NoConnection,
+        Refuted,
+        Result,
+        Run,
+        ShatterError,
+        Submission,
+        SweepError,
+        Table,
+        Unfinished,
+        UsageError,
+        check,
+        open,
+        run,
+        submit,
+    )
 
 __version__ = "0.1.0"
 
@@ -91,8 +122,25 @@ __all__ = [
     "MISTAKES", "PRINTED_REGRET", "PROVED_REGRET", "REGRET", "TARGET_IN_CLASS", "UNSEEN_ANSWER", "Algorithm",
     "Answerer", "Bound", "Conjunction", "Constant", "Declared", "Failure", "Guarantee", "Halfspace",
     "Infeasible", "Interval", "Invalid", "Learner", "Model", "Parity", "Point", "Problem", "Rectangle", "Row",
-    "Setting", "Stump", "Threshold", "Trial", "algorithm", "param", "read_file", "serve",
+    "Setting", "Stump", "Threshold", "Trial", "algorithm", "learner", "param", "read_file", "serve", "sklearn",
 ]
+
+_CLIENT = (
+    "CaptureError", "Changed", "Diagnostic", "IntegrityError", "Interrupted", "NoConnection", "Refuted", "Result", "Run",
+    "ShatterError", "Submission", "SweepError", "Table", "Unfinished", "UsageError", "check", "open", "run", "submit",
+)
+
+
+def __getattr__(name: str) -> Any:  # a plugin has no client, and does not wait for its import
+    if name not in _CLIENT:
+        raise AttributeError(f"module 'shatter' has no attribute {name!r}")
+    from . import _client
+
+    return getattr(_client, name)
+
+
+def __dir__() -> "list[str]":
+    return [*__all__, *_CLIENT]
 
 
 def read_file(name: str) -> bytes:
@@ -100,7 +148,7 @@ def read_file(name: str) -> bytes:
     loader = __loader__  # of this package, which is packed with the file
     if hasattr(loader, "archive"):
         return loader.get_data(os.path.join(loader.archive, name))
-    with open(os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), name), "rb") as f:
+    with builtins.open(os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), name), "rb") as f:
         return f.read()
 
 
