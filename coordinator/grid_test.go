@@ -15,7 +15,7 @@ func searches(t testing.TB, count int) *plan.Plan {
 	t.Helper()
 	p := &plan.Plan{}
 	for i := range count {
-		key, err := trial.KeyOf(i)
+		key, err := trial.KeyOf(map[string]any{"i": i})
 		if err != nil {
 			t.Fatal(err)
 		}

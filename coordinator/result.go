@@ -83,9 +83,6 @@ func (r *run) finish(interrupted bool) (s *Summary, err error) {
 	m := r.manifest(s)
 	m.Rechecks = r.recheck.Report()
 	s.RecheckNotes = m.Rechecks.Notes
-	if m.Resolved, err = r.Folder.Plan.Resolved(); err != nil {
-		return nil, err
-	}
 	return s, folder.WriteManifest(r.Folder.Dir, m)
 }
 

@@ -91,7 +91,7 @@ func testPlan(t testing.TB) *plan.Plan {
 			c.Find, c.MaxTrials = &trial.Find{From: 4, To: 1000, Within: 2, Confidence: 0.9}, 5000
 		}
 		var err error
-		if c.Key, err = trial.KeyOf(c.As); err != nil {
+		if c.Key, err = trial.KeyOf(map[string]any{"as": c.As}); err != nil {
 			t.Fatal(err)
 		}
 		c.NoiseKey, c.DataKey = c.Key, c.Key

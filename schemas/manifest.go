@@ -1,7 +1,6 @@
 package schemas
 
 import (
-	"encoding/json"
 	"time"
 )
 
@@ -16,14 +15,13 @@ type Manifest struct {
 	Profile  string            `json:"float_profile"`
 	Plugins  []ManifestPlugin  `json:"plugins"`
 	Runs     []ManifestRun     `json:"runs"`              // in order; the last one wrote the manifest
-	Metrics  []Metric          `json:"metrics,omitempty"` // metrics by name; an older release did not list them
-	Resolved json.RawMessage   `json:"resolved"`
+	Metrics  []Metric          `json:"metrics,omitempty"` // ordered by name
 	Facts    map[string]string `json:"facts"`
-	Rechecks *Rechecks         `json:"rechecks,omitempty"` // null: an older release made no rechecks
+	Rechecks *Rechecks         `json:"rechecks,omitempty"`
 }
 
 // ManifestPlugin counts the outcomes of one plugin or built-in algorithm. If both File and BuiltIn
-// are empty, the sweep no longer uses it, or an older release made the outcomes.
+// are empty, the sweep no longer uses it.
 type ManifestPlugin struct {
 	File     string `json:"file"`               // path of a plugin
 	BuiltIn  string `json:"built_in,omitempty"` // name of a built-in algorithm
@@ -34,14 +32,13 @@ type ManifestPlugin struct {
 	// of the identity.
 	Environment Environment `json:"environment,omitempty"`
 
-	// Algorithms maps the names of the algorithms that the sweep uses to their versions; an older
-	// release did not list them.
+	// Algorithms maps the names of the algorithms that the sweep uses to their versions.
 	Algorithms map[string]string `json:"algorithms,omitempty"`
 }
 
 // ManifestRun describes one run of the sweep.
 type ManifestRun struct {
-	Number      int       `json:"number,omitempty"` // number among all started runs, from 1 on; 0: an older release
+	Number      int       `json:"number,omitempty"` // number among all started runs, from 1 on
 	Began       time.Time `json:"began"`
 	Seconds     float64   `json:"seconds"`
 	Known       int64     `json:"trials_known"`               // outcomes in the ledger when the run started
@@ -55,13 +52,13 @@ type ManifestRun struct {
 	Interrupted bool      `json:"interrupted,omitempty"`
 	Budget      string    `json:"budget,omitempty"`
 	Ledger      []string  `json:"ledger,omitempty"` // messages from opening the ledger
-	Damage      []Damage  `json:"damage,omitempty"` // the same as data; older releases wrote only the messages
+	Damage      []Damage  `json:"damage,omitempty"` // the same as data
 	Failures    []Failure `json:"failures,omitempty"`
 	Alarms      []string  `json:"alarms,omitempty"`
 
 	Warnings []Warnings `json:"warnings,omitempty"` // plugins' warnings during the trials of this run, by algorithm
 
-	Workers []ManifestWorker `json:"workers,omitempty"` // workers that sent results, by name; an older release did not list them
+	Workers []ManifestWorker `json:"workers,omitempty"` // workers that sent results, by name
 
 	// Sandbox maps the layers around plugins, as text, to the names of the workers that have them.
 	Sandbox map[string][]string `json:"sandbox,omitempty"`

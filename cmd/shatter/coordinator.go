@@ -114,11 +114,7 @@ func decode(s *lead.Submission, saved []byte) (*plan.Plan, error) {
 		return nil, fmt.Errorf("the plan as %s submitted it: %w", s.By, err)
 	}
 	p.File = s.File
-	resolved, err := p.Digest()
-	if err != nil {
-		return nil, err
-	}
-	if resolved != s.Resolved {
+	if p.Digest() != s.Resolved {
 		return nil, fmt.Errorf("this release understands the sweep file otherwise than the one that submitted it: "+
 			"start a coordinator of that release, or submit the sweep again with this one (%s)", version())
 	}

@@ -145,12 +145,9 @@ func (f *submitFlags) print(c *cobra.Command, out submitted) error {
 // put stores on the server all that a sweep needs, and returns the submission that names it.
 func (r *remote) put(ctx context.Context, s *session) (*lead.Submission, error) {
 	s.forgetEnvironments()
-	resolved, err := s.Digest()
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	out := &lead.Submission{
-		Name: s.Name, Resolved: resolved, Plugins: s.digests, Data: map[string]string{}, File: s.File,
+		Name: s.Name, Resolved: s.Digest(), Plugins: s.digests, Data: map[string]string{}, File: s.File,
 		Seed: s.Seed.Seed, Cells: len(s.Cells), By: personName(), At: time.Now().UTC(),
 	}
 	for _, c := range s.Cells {

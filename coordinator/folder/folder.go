@@ -144,9 +144,9 @@ func (f *Folder) checkOwner(mode Mode) error {
 	if err := f.adoptSeed(f.Plan); err != nil {
 		return err
 	}
-	digest, err := f.Plan.Digest()
-	if err != nil || digest == f.Digest {
-		return err
+	digest := f.Plan.Digest()
+	if digest == f.Digest {
+		return nil
 	}
 	was := f.earlierPlan()
 	f.Moves = plan.DescribeMoves(was, f.Plan)
@@ -186,9 +186,8 @@ func (f *Folder) claimNew(id string) error {
 			return err
 		}
 	}
-	digest, err := f.Plan.Digest()
-	f.Format, f.ID, f.Seed, f.Digest = recordFormat, id, f.Plan.Seed.Seed, digest
-	return err
+	f.Format, f.ID, f.Seed, f.Digest = recordFormat, id, f.Plan.Seed.Seed, f.Plan.Digest()
+	return nil
 }
 
 // setAside renames a folder to the first free name NAME.1, NAME.2, ... It fails if a run works in

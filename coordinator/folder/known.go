@@ -67,9 +67,6 @@ func (f *Folder) WriteKnown(dir string, digests map[string]string, running bool,
 	if k.Partial == "" {
 		m.Digest = digest
 	}
-	if m.Resolved, err = f.Plan.Resolved(); err != nil {
-		return nil, err
-	}
 	return k, WriteManifest(dir, m)
 }
 

@@ -21,24 +21,13 @@ const maxRead = 256 << 20
 
 // ReadManifest reads the manifest of a folder. A missing or damaged manifest reads as empty,
 // because the result does not depend on it.
-//
-// The description of the cells, Resolved, is skipped: for many cells it is nearly all of the
-// manifest.
 func ReadManifest(dir string) schemas.Manifest {
-	var m struct {
-		schemas.Manifest
-		Resolved skipped `json:"resolved"`
-	}
+	var m schemas.Manifest
 	if raw, err := disk.ReadFile(manifestPath(dir), maxRead); err != nil || json.Unmarshal(raw, &m) != nil {
 		return schemas.Manifest{}
 	}
-	return m.Manifest
+	return m
 }
-
-// skipped is a JSON value that is not decoded.
-type skipped struct{}
-
-func (*skipped) UnmarshalJSON([]byte) error { return nil }
 
 // WriteManifest replaces the manifest of a folder. If it records result files, they are no longer marked as outdated.
 func WriteManifest(dir string, m schemas.Manifest) error {

@@ -153,11 +153,7 @@ func (r *Record) Open(p *plan.Plan) (*Folder, error) {
 	if err := r.adoptSeed(p); err != nil {
 		return nil, err
 	}
-	digest, err := p.Digest()
-	if err != nil {
-		return nil, err
-	}
-	if digest != r.Digest {
+	if p.Digest() != r.Digest {
 		return nil, r.explain(p)
 	}
 	l, report, err := ledger.Read(filepath.Join(r.Dir, "ledger"), r.ID)

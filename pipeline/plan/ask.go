@@ -297,7 +297,7 @@ func (a *answer) resolve(resolved map[string]*pluginv1.Value) error {
 		a.params[p.GetName()] = value
 	}
 	var err error
-	a.canonical, err = trial.Canonical(a.params)
+	a.canonical, err = a.params.Canonical()
 	return err
 }
 

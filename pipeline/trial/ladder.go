@@ -55,5 +55,5 @@ func (r *Rung) Sampled(sampled Fragment) (Fragment, error) {
 	if r == nil {
 		return sampled, nil
 	}
-	return Canonical(Object{}.With(keySearch, r.Axis).With("problem", sampled).With("value", r.Value))
+	return Canonical(map[string]any{keySearch: r.Axis, "problem": sampled, "value": r.Value})
 }

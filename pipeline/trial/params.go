@@ -55,6 +55,9 @@ func (p *Params) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// Canonical returns the parameters as a part of a key, in which 1 equals 1.0.
+func (p Params) Canonical() (Fragment, error) { return Canonical(map[string]any(p)) }
+
 func parseNumber(n json.Number) (any, error) {
 	if strings.ContainsAny(string(n), ".eE") {
 		return n.Float64()

@@ -20,17 +20,17 @@ type SweepSeed struct{ schemas.Seed }
 
 // DataKey returns the key for targets, points, label noise and test points of a problem in canonical form.
 func (s SweepSeed) DataKey(problem Fragment) (Key, error) {
-	return KeyOf(Object{{"format", Format}, {"problem", problem}, {"seed", s.Seed}})
+	return KeyOf(map[string]any{"format": Format, "problem": problem, "seed": s.Seed})
 }
 
 // noiseKey returns the key for the algorithm's randomness in a cell.
 func (s SweepSeed) noiseKey(cell Key) (Key, error) {
-	return KeyOf(Object{{"cell", cell}, {"format", Format}, {"seed", s.Seed}})
+	return KeyOf(map[string]any{"cell": cell, "format": Format, "seed": s.Seed})
 }
 
 // adversaryKey returns the key for the randomness of an adversary.
-func (s SweepSeed) adversaryKey(problem Fragment, adversary *schemas.Adversary) (Key, error) {
-	return KeyOf(Object{{"adversary", adversary}, {"format", Format}, {"problem", problem}, {"seed", s.Seed}})
+func (s SweepSeed) adversaryKey(problem, adversary Fragment) (Key, error) {
+	return KeyOf(map[string]any{"adversary": adversary, "format": Format, "problem": problem, "seed": s.Seed})
 }
 
 // A Draw identifies a random choice among recorded trials.

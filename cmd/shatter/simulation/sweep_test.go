@@ -37,7 +37,7 @@ func newPlan() *plan.Plan {
 			c.Find, c.MaxTrials = &trial.Find{From: 8, To: 32, Within: 2, Confidence: 0.6}, 400
 		}
 		var err error
-		if c.Key, err = trial.KeyOf(c.As); err != nil {
+		if c.Key, err = trial.KeyOf(map[string]any{"as": c.As}); err != nil {
 			panic(err)
 		}
 		c.NoiseKey, c.DataKey = c.Key, c.Key
@@ -52,12 +52,8 @@ func submission() *lead.Submission { return submissionOf(newPlan()) }
 var sweepID = submission().ID()
 
 func submissionOf(p *plan.Plan) *lead.Submission {
-	resolved, err := p.Digest()
-	if err != nil {
-		panic(err)
-	}
 	return &lead.Submission{
-		Name: p.Name, Resolved: resolved, Plugins: codes, Seed: p.Seed.Seed, Cells: len(p.Cells),
+		Name: p.Name, Resolved: p.Digest(), Plugins: codes, Seed: p.Seed.Seed, Cells: len(p.Cells),
 		By: "simulation", At: time.Unix(0, 0).UTC(),
 	}
 }

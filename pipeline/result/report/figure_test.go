@@ -245,9 +245,7 @@ func TestEscaped(t *testing.T) {
 // The page states what is unknown, and the confidence of everything else.
 func TestWords(t *testing.T) {
 	s := learned(t, 10)
-	if err := s.parseManifest([]byte(`{"resolved":{"measures":[{"search":{"confidence":0.99}}]}}`)); err != nil {
-		t.Fatal(err)
-	}
+	s.table.Confidence = 0.99
 	_, text := written(t, s)
 	for _, want := range []string{"10 of 10 cells are decided", "With confidence 99 % all brackets",
 		"between 0.22 and 0.3333 times the bound", "10 rows are consistent with the bounds", "Nothing that this page knows of"} {

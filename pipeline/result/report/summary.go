@@ -148,25 +148,7 @@ func (s *Sweep) onlySearches() bool { return len(s.searches) > 0 && s.sized.Len(
 
 // confidence states the joint confidence of all brackets of the table.
 func (s *Sweep) confidence() string {
-	var all []float64
-	for _, m := range s.measures {
-		c := 0.95 // confidence of a list of sample sizes
-		if m.Find != nil {
-			c = m.Find.Confidence
-		}
-		if m.Over != nil {
-			c = m.Over.Confidence
-		}
-		all = append(all, c)
-	}
-	switch low, high, n := span(all); {
-	case n == 0:
-		return "The brackets hold all at once, with the confidence that the sweep file asks for."
-	case low == high:
-		return fmt.Sprintf("With confidence %s all brackets of the table hold at once.", percent(low))
-	default:
-		return fmt.Sprintf("With confidence at least %s each grid's brackets hold at once.", percent(low))
-	}
+	return fmt.Sprintf("With confidence %s all brackets of the table hold at once.", percent(s.table.Confidence))
 }
 
 // problems describes for each problem who labels its points, and its data.

@@ -27,19 +27,8 @@ type Sweep struct {
 	searches     []search // searches over other numbers than n
 	fits, failed *frame   // without rows if the folder lacks the file
 	manifest     schemas.Manifest
-	measures     []resolvedMeasure // measures of the manifest
 	where        []sheet.Condition // conditions that the rows of table and curve satisfy
 	source       string            // text of the sweep file
-}
-
-// A resolvedMeasure holds the part of a measure in the manifest's Resolved that the page shows.
-type resolvedMeasure struct {
-	Find *struct {
-		Confidence float64 `json:"confidence"`
-	} `json:"search"` // nil: a list of sample sizes
-	Over *struct {
-		Confidence float64 `json:"confidence"`
-	} `json:"over"` // search over another number than n; nil: none
 }
 
 // Load reads a result folder. If a table is missing, the error wraps [fs.ErrNotExist].
@@ -111,7 +100,7 @@ func (s *Sweep) readManifest(path string) error {
 	case err != nil:
 		return err
 	default:
-		if err := s.parseManifest(raw); err != nil {
+		if err := json.Unmarshal(raw, &s.manifest); err != nil {
 			return fmt.Errorf("read %q: %w", path, err)
 		}
 	}
@@ -119,18 +108,6 @@ func (s *Sweep) readManifest(path string) error {
 		s.manifest.Name = filepath.Base(s.dir)
 	}
 	return nil
-}
-
-func (s *Sweep) parseManifest(raw []byte) error {
-	var m struct {
-		schemas.Manifest
-		Resolved struct {
-			Measures []resolvedMeasure `json:"measures"`
-		} `json:"resolved"`
-	}
-	err := json.Unmarshal(raw, &m)
-	s.manifest, s.measures = m.Manifest, m.Resolved.Measures
-	return err
 }
 
 // online reports whether the table is one of online games.

@@ -19,9 +19,13 @@ var oracle = learner("oracle", "Tries small seeds until it draws its own sample,
 			Class: t.Problem.Class, Domain: t.Problem.Domain, Distribution: "uniform", Target: "random",
 			Noise: schemas.Noise{Kind: "none"},
 		}
+		canonical, err := trial.Canonical(p)
+		if err != nil {
+			return nil, err
+		}
 		x, y := make([]float64, sample.Len()), make([]float64, sample.Len())
 		for seed := range uint64(seeds) {
-			key, err := trial.KeyOf(map[string]any{"format": trial.Format, "seed": seed, "problem": p})
+			key, err := trial.KeyOf(map[string]any{"format": trial.Format, "seed": seed, "problem": canonical})
 			if err != nil {
 				return nil, err
 			}
