@@ -63,6 +63,20 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
+// TestManyAccepted runs the acceptance suite on a plugin whose trials learn at once.
+func TestManyAccepted(t *testing.T) {
+	testkit.Long(t)
+	setting := plugintest.Setting{
+		Problem: algo.Problem{Class: "thresholds", Domain: 256, Dim: 1, Noise: "none", Realizable: true}, Epsilon: 1,
+	}
+	plugin := build(t, testkit.Python(t, needed), "testdata/many.py")
+	for _, r := range plugintest.Test(t.Context(), host.Command{Path: plugin}, setting) {
+		if r.Err != nil {
+			t.Errorf("%s: %v", r.Check, r.Err)
+		}
+	}
+}
+
 // TestUnits runs the SDK's own tests.
 func TestUnits(t *testing.T) {
 	t.Parallel()

@@ -178,6 +178,71 @@ class Sessions(unittest.TestCase):
         self.assertEqual(["", ""], [f.message for f in opened.faults[1:]])  # the same text, once
 
 
+class Batches(unittest.TestCase):
+    """Trials that learn at once: each gets what it gets alone."""
+
+    def answers(self, algorithm, seeds, counts, shared):
+        """Return what trials with these seeds answer to points, by seed. A sample is a function of the seed."""
+        service = _service.Service([algorithm], "test")
+        n, rows, asked = 3, 3 * len(seeds), 4 if shared else sum(counts)
+        x = np.concatenate([np.arange(3.0) + 2 * s for s in seeds])
+        y = np.where(x % 3 > 0, 1.0, -1.0)
+        points = np.arange(4.0) * 3 if shared else np.concatenate([np.arange(c) * 1.5 + s for s, c in zip(seeds, counts)])
+        memory = np.concatenate([x, y, points])
+        memory.flags.writeable = False
+        service.memory = {pb.Table.PLACE_SESSION: memory}
+        session, place = _service.Session(service), pb.Table.PLACE_SESSION
+        session.answer(pb.SessionRequest(open=pb.Open(
+            setting=pb.Setting(algorithm="test/it", task=pb.TASK_LEARN, n=n, problem=pb.Problem(dim=1, domain=64)),
+            seeds=[w for s in seeds for w in (7, s)], sample=pb.Table(place=place, rows=rows, dim=1, y_at=8 * rows))))
+        session.answer(pb.SessionRequest(step=pb.Step(
+            counts=counts, shared=shared, points=pb.Table(place=place, rows=asked, dim=1, x_at=16 * rows))))
+        ends = np.cumsum(counts)
+        return {s: session.values[e - c:e].tolist() for s, c, e in zip(seeds, counts, ends)}, session.faults
+
+    def test_company(self):
+        class One:
+            def learn_many(self, trials, x, y):
+                at = (x[:, :, 0] * (y > 0)).sum(1) / 3 + shatter.uniforms(trials, 2)[:, 1]
+                return lambda which, x: np.where(x[:, :, 0] >= at[which][:, None], 1.0, -1.0)
+
+        class Declares(One):
+            def learn_many(self, trials, x, y):
+                at = (x[:, :, 0] * (y > 0)).sum(1) / 3 + shatter.uniforms(trials, 2)[:, 1]
+                return [shatter.Threshold(t) for t in at]
+
+        for cls in (One, Declares):
+            it = shatter.algorithm("test/it", version="1")(cls)
+            for counts, shared in ([4] * 5, True), ([3] * 5, False), ([3, 0, 2, 3, 2], False), ([0, 0, 2, 2, 0], False):
+                together, faults = self.answers(it, [1, 2, 3, 4, 5], counts, shared)
+                self.assertFalse(faults)
+                for seed, count in zip([1, 2, 3, 4, 5], counts):
+                    alone, _ = self.answers(it, [seed], [count], shared)
+                    self.assertEqual(alone[seed], together[seed])
+                backwards, _ = self.answers(it, [5, 4, 3, 2, 1], counts[::-1], shared)
+                self.assertEqual(together, backwards)
+
+    def test_one_of_them_fails(self):
+        class Fails:
+            def learn_many(self, trials, x, y):
+                if (x == 6).any():
+                    raise ValueError("a six")
+                return lambda which, x: np.ones((len(which), x.shape[1] if (x < 50).all() else 7))
+
+        it = shatter.algorithm("test/it", version="1")(Fails)
+        got, faults = self.answers(it, [1, 3, 60], [2, 2, 2], False)
+        self.assertEqual([1, 1], got[1])
+        self.assertTrue(np.isnan(got[3]).all() and np.isnan(got[60]).all(), got)
+
+    def test_uniforms(self):
+        u = shatter.uniforms([shatter.Trial(seed=i) for i in range(4000)], 3)
+        self.assertEqual(u[7].tolist(), shatter.uniforms([shatter.Trial(seed=7)], 3)[0].tolist())
+        self.assertEqual(12000, len(np.unique(u)))
+        self.assertLess(abs(u.mean() - 0.5), 0.01)
+        self.assertLess(np.abs(np.corrcoef(u.T) - np.eye(3)).max(), 0.06)
+        self.assertLess(abs(np.corrcoef(u[1:, 0], u[:-1, 0])[0, 1]), 0.06)
+
+
 class Hypotheses(unittest.TestCase):
     def test_labels(self):
         line = np.arange(4.0)[:, None]
@@ -374,8 +439,9 @@ class Client(unittest.TestCase):
 
     def test_no_program(self):
         from shatter import _client
-        with mock.patch.dict(os.environ, {"PATH": "", "SHATTER": ""}), self.assertRaisesRegex(shatter.UsageError, r"set \$SHATTER"):
-            _client.binary()
+        with mock.patch.dict(os.environ, {"SHATTER": ""}), mock.patch("shutil.which", return_value=None):
+            with self.assertRaisesRegex(shatter.UsageError, r"set \$SHATTER"):
+                _client.binary()
 
     def test_arguments(self):
         from shatter import _client

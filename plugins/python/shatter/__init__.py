@@ -76,6 +76,7 @@ from ._api import (
     Trial,
     algorithm,
     param,
+    uniforms,
 )
 from ._declared import (
     Conjunction,
@@ -123,6 +124,7 @@ __all__ = [
     "Answerer", "Bound", "Conjunction", "Constant", "Declared", "Failure", "Guarantee", "Halfspace",
     "Infeasible", "Interval", "Invalid", "Learner", "Model", "Parity", "Point", "Problem", "Rectangle", "Row",
     "Setting", "Stump", "Threshold", "Trial", "algorithm", "learner", "param", "read_file", "serve", "sklearn",
+    "uniforms",
 ]
 
 _CLIENT = (

@@ -136,6 +136,27 @@ class Trial(Setting):
         self.metrics[name] = value
 
 
+def uniforms(trials: Sequence[Trial], size: int) -> Array:
+    """Return for each trial a row of random numbers in [0, 1), from its seed alone: faster than trial.rand for many trials.
+
+    The rows are streams of SplitMix64, keyed and mixed again by the trial's seed. A second call returns the same numbers.
+    """
+    seeds = np.array([t._seed for t in trials], np.uint64).reshape(-1, 2)
+    key = _mix(seeds + _GOLDEN)
+    steps = np.arange(1, size + 1, dtype=np.uint64) * _GOLDEN
+    return (_mix(_mix(key[:, :1] + steps) ^ key[:, 1:]) >> np.uint64(11)) * 2.0**-53
+
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _mix(z: Array) -> Array:
+    """Return the output function of SplitMix64."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
 @dataclasses.dataclass
 class Guarantee:
     """Differential privacy of a released model, or of all answers to queries together with their marks.
@@ -283,6 +304,7 @@ class Algorithm:
     """An algorithm that can be served. The decorator `algorithm` makes it from a class."""
 
     learn: Optional[Callable[[Trial, Array, Array], Any]]
+    learn_many: Optional[Callable[[Sequence[Trial], Array, Array], Any]]
     predict: Optional[Callable[[Trial, Array, Array], Any]]
     online: Optional[Callable[[Trial], Any]]
     check: Optional[Callable[[Setting], None]]
@@ -296,8 +318,9 @@ class Algorithm:
         self.name, self.version, self.doc = name, version, " ".join((cls.__doc__ or "").split())
         self.params, self.metrics = params, dict(metrics)
         author = _frozen(cls)()
-        for part in ("learn", "predict", "online", "check", "guarantee", "bound"):
+        for part in ("learn", "learn_many", "predict", "online", "check", "guarantee", "bound"):
             setattr(self, part, getattr(author, part, None))
+        self.learn = self.learn or self.learn_many and self._learn_one
         self.declares = getattr(author, "declares", False)
         self.tasks = [task for task in ("learn", "predict", "online") if getattr(self, task)]
         try:
@@ -305,6 +328,11 @@ class Algorithm:
             self.parameters = _parameters(params)
         except ValueError as error:
             raise ValueError(f"algorithm {name!r}: {error}") from None
+
+    def _learn_one(self, trial: Trial, x: Array, y: Array) -> Any:
+        """Learn by learn_many from one sample."""
+        models = self.learn_many([trial], x[None], y[None])
+        return (lambda points: models(np.zeros(1, int), points[None])[0]) if callable(models) else models[0]
 
     def _check_description(self) -> None:
         if not self.version:
@@ -342,6 +370,7 @@ def algorithm(name: str, *, version: str, params: Optional[type] = None,
         learn(self, trial, x, y)    returns a model: a Declared hypothesis, a function from points to answers, or a Model
         predict(self, trial, x, y)  returns an Answerer
         online(self, trial)         returns a Learner
+        learn_many(self, trials, x, y)  learns from k samples at once, in x[k, n, d] and y[k, n]: see `uniforms`
 
     where x has one row for each example and y its labels, -1 and +1, and may have
 
@@ -351,6 +380,11 @@ def algorithm(name: str, *, version: str, params: Optional[type] = None,
         declares(self, setting)   reports whether each model that learn returns is a Declared hypothesis of the problem's
                                   class; declares = True promises it in all settings. Where the problem has a formula
                                   for errors, they and bounds are then exact, and a trial with another model fails
+
+    learn_many returns a list of k models, or one function (which, x) that returns the answers [len(which), m] of the
+    trials with the numbers in the array which; x has the shape [len(which), m, d], or [1, m, d] for points that the
+    trials share. It replaces learn, where an array operation over all trials is faster than a loop. What a trial gets
+    must not depend on the others. If it raises an exception, it is called again for each trial alone.
 
     check is called for each cell with n = 0, then for each sample size and in each session: it must accept the
     parameters that it has resolved, and leave them as they are.

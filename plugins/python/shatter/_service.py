@@ -218,6 +218,7 @@ class Session:
         self.models: list[Any] = []  # by trial; None: it ended
         self.predicts: list[Any] = []  # of the models
         self.trials: list[Optional[Trial]] = []
+        self.many: Any = None  # answers points of all trials
         self.played: Optional[tuple[list[int], np.ndarray]] = None  # online: counts and points of the last round
         self.values, self.marks = np.empty(0), np.empty(0, np.uint8)
 
@@ -231,7 +232,7 @@ class Session:
         if kind == "step":
             self._step(q.step)
             marks = self.marks.tobytes() if q.step.play and not self.online else b""
-            return pb.SessionResponse(answers=pb.Answers(values=self.values.astype("<f8").tobytes(), marks=marks,
+            return pb.SessionResponse(answers=pb.Answers(values=self.values.astype("<f8", copy=False).tobytes(), marks=marks,
                                                          faults=self._faults()))
         if kind == "close":
             self._observe(q.close.truths)
@@ -254,6 +255,9 @@ class Session:
             return
         self.metrics, fields = served.algorithm.metrics, setting.__dict__
         start, per = getattr(served.algorithm, task), s.queries
+        many = served.algorithm.learn_many if task == "learn" else None
+        if many and count > 1 and self._learn_many(many, setting, seeds, x, y):
+            return
         for j in range(count):
             self.begun = j + 1
             queries = None if revealed is None else revealed[j * per:(j + 1) * per]
@@ -273,6 +277,58 @@ class Session:
                 self._end(j, error)
             trial.revealed = None
             self.done = j + 1
+
+    def _learn_many(self, learn: Any, setting: Setting, seeds: list[int], x: np.ndarray, y: np.ndarray) -> bool:
+        """Let all trials learn at once. Report whether they did; otherwise each of them must learn alone."""
+        count, n = len(seeds) // 2, setting.n
+        trials = [Trial._of(setting.__dict__, high, low, None) for high, low in zip(seeds[::2], seeds[1::2])]
+        try:
+            self.begun = count
+            models = learn(trials, x[:count * n].reshape(count, n, x.shape[1]), y[:count * n].reshape(count, n))
+            many = models if callable(models) else None
+            models = [None] * count if many else list(models)
+            if len(models) != count:
+                raise TypeError(f"learn_many returned {len(models)} models for {count} trials")
+            predicts = [many or self._predict_of(m, "learn") for m in models]
+            for trial, model in zip(trials, models):
+                if isinstance(model, Declared):
+                    model._bind(setting.problem)
+                if trial.metrics:
+                    self._check_metrics(trial)
+        except (Exception, SystemExit):
+            self.begun = 0
+            return False
+        self.trials, self.models, self.predicts, self.many, self.done = trials, models, predicts, many, count
+        return True
+
+    def _answer_many(self, counts: list[int], x: np.ndarray, shared: bool, first: int) -> None:
+        """Answer the points of trials that have learned at once, those with equally many points together."""
+        asked = np.array([c if p else 0 for c, p in zip(counts, self.predicts)])
+        starts = np.cumsum(counts) - counts
+        for m in np.unique(asked[asked > 0]):
+            which = np.flatnonzero(asked == m)
+            common = x[None, first:first + m] if shared else None
+            try:
+                self._answer_together(which, starts[which], m, x, common)
+            except (Exception, SystemExit):
+                for j in which:
+                    try:
+                        self._answer_together(np.array([j]), starts[j:j + 1], m, x, common)
+                    except (Exception, SystemExit) as error:
+                        self._end(int(j), error)
+        self.begun = self.done = len(counts)
+
+    def _answer_together(self, which: np.ndarray, starts: np.ndarray, m: int, x: np.ndarray, common: Optional[np.ndarray]) -> None:
+        """Answer m points of each trial: the common ones, or those from starts on."""
+        at: Any = starts[:, None] + np.arange(m)
+        k = len(which)
+        if starts[-1] - starts[0] == (k - 1) * m:  # a slice is faster
+            at = slice(starts[0], starts[0] + k * m)
+        points = common if common is not None else x[at].reshape(k, m, x.shape[1])
+        answers = np.asarray(self.many(which, points), float)
+        if answers.shape != (k, m):
+            raise TypeError(f"{m} points of {k} trials were answered with an array of the shape {answers.shape}")
+        self.values[at] = answers.ravel() if isinstance(at, slice) else answers
 
     def _predict_of(self, model: Any, task: str) -> Any:
         """Return the function that answers points, or raise an exception that says what is missing."""
@@ -313,6 +369,9 @@ class Session:
         queries = r.play and not self.online
         self.values, self.marks = np.full(sum(counts), np.nan), np.zeros(sum(counts), np.uint8)
         values, shared, first, hi = self.values, r.shared, r.first_row, 0
+        if self.many:
+            self._answer_many(counts, x, shared, first)
+            return
         for j, count in enumerate(counts):
             lo = hi
             hi += count

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import threading
 import time
@@ -46,25 +47,16 @@ _NO_BINARY = ("the program shatter was not found: install the wheel that has it,
 
 
 def binary() -> str:
-    """Return the path of the program: $SHATTER, the one in the package, or the first on PATH."""
+    """Return the path of the program: $SHATTER, the one that was installed with the package, or the first on PATH."""
     if named := os.environ.get("SHATTER"):
         if not os.access(named, os.X_OK):
             raise UsageError(f"$SHATTER is {named!r}, which is not a program")
         return named
-    packed = os.path.join(os.path.dirname(os.path.dirname(__file__)), "_bin", "shatter")
-    if os.access(packed, os.X_OK):
-        return packed
-    for folder in os.environ.get("PATH", "").split(os.pathsep):
-        found = shutil.which("shatter", path=folder)
-        if found and not _is_script(found):
+    places = [os.path.join(os.path.dirname(os.path.dirname(__file__)), "_bin"), sysconfig.get_path("scripts")]
+    for folder in (*places, os.environ.get("PATH", "")):  # pip puts the program of the wheel among the scripts
+        if found := shutil.which("shatter", path=folder):
             return found
     raise UsageError(_NO_BINARY)
-
-
-def _is_script(path: str) -> bool:
-    """Report whether a program is a script, such as the one by which pip starts this package."""
-    with _open(path, "rb") as f:
-        return f.read(2) == b"#!"
 
 
 _open = open  # the module has its own
