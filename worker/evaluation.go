@@ -2,202 +2,334 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/trial"
-	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
 )
 
-// An evaluation asks groups of trials for their answers on the evaluation points, and scores them.
+// An evaluation measures the errors of models of a session's trials on points.
 //
-// Each point of a trial has a number. The trial is asked about its points in another order, by places, and in chunks.
-// So an algorithm sees neither all points of a trial in one call nor their numbers. Order and chunks are a function
-// of the trial's keys. The error does not depend on them.
+// The points of a trial have numbers. A model is asked about them in steps and, except about independent points, in
+// random order, so that an algorithm sees neither all points in one call nor their numbers. Order and steps are a
+// function of the trial's keys. The error does not depend on them.
 //
-// An evaluation is scratch memory of a slot: after the first sessions it allocates nothing per trial.
+// A trial ends when a look shows that its error is clear: see [problem.Clear]. Each look depends only on the answers
+// to the points before it. A shuffled recheck asks about all points and applies the same looks afterwards. It
+// therefore detects an algorithm that changes its answers after the first look, which reveals that its error is near
+// the goal.
 type evaluation struct {
 	*session
-	points pointSource
-	drawn  drawnPoints
-	listed listedPoints
-	rows   sharedRows
-	rule   sequentialRule
-
-	group   []int     // trials of the present group
-	counts  []uint32  // points in a step, by trial of the session
-	spans   []span    // places, by trial of the group and step
-	answers []float64 // answers, by trial of the group and place
-	block   []float64 // points for a declared hypothesis to label
+	count   int       // number of points per trial; 0: errors are computed by a formula
+	drawn   bool      // points are independent and drawn when they are asked; else they are a support or rows of data
+	x, y    []float64 // points and labels that all trials share, by number; nil: each trial has its own
+	weights []float64 // weights of the points; nil: all are equal
+	table   bool      // x is the table of rows that the plugin has
+	looks   []int     // numbers of points after which a trial may end; the last is count
+	steps   []int     // numbers of points after each step
+	alone   int       // number of points that are asked one by one first
 }
 
-// A pointSource provides the evaluation points of a session's trials. Trial i of the group is trial j of the session.
-type pointSource interface {
-	// begin prepares the points of a session. It returns the number of places per trial, the number of steps in
-	// which they are asked, and the number of trials in a group.
-	begin(e *evaluation) (places, steps, trials int)
-	// arrange fills the spans of trial i, one per step.
-	arrange(i, j int, spans []span)
-	// fill writes the points of trial i into x, row-major, beginning at a place.
-	fill(i, j, place int, x []float64)
-	// score sets the error of a trial from its answers, by place.
-	score(i, j int, answers []float64)
+// An exam holds the points of one trial and the answers of its model, by number.
+type exam struct {
+	trial             int
+	x, y              []float64 // points that have been drawn, row-major, and their labels
+	answers           []float64
+	order             []int32  // numbers of the points in the order in which they are asked; nil: ascending
+	stream            rand.PCG // stream of the points that have not been drawn
+	looks             int      // number of looks so far
+	error, firstError float64  // errors at the last look and at the first one
+	pointsRead        int      // number of points at the last look if the trial is done; else 0
 }
 
-// evaluate scores every trial of a session that has not failed: declared hypotheses without the plugin, all other
-// models by their answers.
-func (e *evaluation) evaluate(ctx context.Context, x *session) error {
-	e.session = x
-	e.counts = resized(e.counts, e.trials())
-	clear(e.counts)
-	e.rule.reset(x)
-	declared, asked := e.split()
-	e.scoreDeclared(declared)
-	if e.job.Recheck == trial.RecheckShuffled {
-		if err := e.compareDeclared(ctx, declared); err != nil {
-			return err
-		}
+func (x *session) shuffled() bool { return x.job.Recheck == trial.RecheckShuffled }
+
+// newEvaluation returns the evaluation of final models.
+func (x *session) newEvaluation() *evaluation {
+	pop := x.job.pop
+	e := &evaluation{
+		session: x, count: x.job.drawer.TestLen(), drawn: !pop.Exact(), weights: pop.Weights(),
+		looks: x.job.Cell.Evaluation.Looks,
 	}
 	switch {
-	case len(asked) == 0:
-		return nil
-	case !e.hasPoints():
-		e.refuseAnswers(asked)
-		return nil
+	case pop.rows != nil:
+		e.x, _ = pop.Population()
+		e.y, e.table = pop.labels, !x.shuffled()
+	case pop.Exact() && pop.Labels() == nil:
+		e.x = pop.Points()
 	}
-	e.points = e.choosePoints()
-	places, steps, most := e.points.begin(e)
-	most = max(1, min(most, len(asked)))
-	e.spans, e.answers = resized(e.spans, most*steps), resized(e.answers, most*places)
-	for group := range slices.Chunk(asked, most) {
-		e.group = group
-		if err := e.askGroup(ctx, places, steps); err != nil {
-			return err
-		}
+	if e.looks == nil {
+		e.looks = []int{e.count}
 	}
-	return nil
+	if x.shuffled() {
+		e.alone, e.steps = min(askedAlone, e.count), []int{e.count}
+	} else {
+		e.steps = append(thirds(e.looks[0], rand.New(e.orderStream(trial.AllRepetitions))), e.looks...)
+	}
+	return e
 }
 
-// split returns the trials that have not failed, those with a declared hypothesis apart from the others.
-func (e *evaluation) split() (declared, asked []int) {
-	for j := range e.trials() {
-		switch {
-		case e.scores.failed(j):
-		case e.host.Declared(j) != nil:
+// Evaluate implements [task.Player].
+func (x *session) Evaluate(ctx context.Context) (task.Played, error) {
+	e := x.newEvaluation()
+	first, read := make([]float64, x.trials()), make([]float64, x.trials())
+	record := func(t *exam) {
+		x.scores.error[t.trial], first[t.trial], read[t.trial] = t.error, t.firstError, float64(t.pointsRead)
+	}
+	var declared, asked []int
+	for j := range x.trials() {
+		switch h := x.host.Declared(j); {
+		case x.scores.failed(j):
+		case h != nil:
 			declared = append(declared, j)
+			e.scoreDeclared(j, h, record)
+		case e.count == 0:
+			x.scores.fail(j, "answer", "the algorithm promises declared hypotheses here, and this trial's model is none: "+
+				"return one from Learn, or leave Declares out")
 		default:
 			asked = append(asked, j)
 		}
 	}
-	return declared, asked
+	if x.shuffled() {
+		if err := x.compareDeclared(ctx, declared); err != nil {
+			return task.Played{}, err
+		}
+	}
+	if err := e.measure(ctx, asked, record); err != nil || x.job.Cell.Evaluation.Looks == nil {
+		return task.Played{}, err
+	}
+	return task.Played{Metrics: map[string][]float64{task.FirstError: first, task.PointsRead: read}}, nil
 }
 
-func (e *evaluation) choosePoints() pointSource {
-	switch recheck := e.job.Recheck == trial.RecheckShuffled; {
-	case e.job.pop.rows != nil && !recheck:
-		return &e.rows
-	case !e.job.pop.Exact() && !recheck:
-		return &e.drawn
-	}
-	return &e.listed
-}
+// groupNumbers limits the float64s in the points and answers of the trials that are asked together.
+const groupNumbers = 64 << 20 / 8
 
-// resized returns s with length n. The values are arbitrary.
-func resized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
-
-// part returns the values of trial i in a list of n values per trial.
-func part[T any](all []T, i, n int) []T { return all[i*n : (i+1)*n] }
-
-// askGroup asks the group about all places, step by step, and scores it.
-func (e *evaluation) askGroup(ctx context.Context, places, steps int) error {
-	for i, j := range e.group {
-		e.points.arrange(i, j, part(e.spans, i, steps))
-	}
-	for k := range steps {
-		if err := e.step(ctx, k, places, steps); err != nil {
+// measure asks the models of trials about their points. It passes each exam to record unless its trial fails.
+func (e *evaluation) measure(ctx context.Context, trials []int, record func(*exam)) error {
+	size := max(1, groupNumbers/(max(1, e.count)*(e.job.pop.Dim()+3)))
+	for group := range slices.Chunk(trials, size) {
+		exams := make([]*exam, len(group))
+		for i, j := range group {
+			exams[i] = e.newExam(j)
+			e.setOrder(exams[i])
+		}
+		if err := e.askGroup(ctx, exams); err != nil {
 			return err
 		}
-		if e.points == &e.drawn && e.drawn.look(k) {
-			break
-		}
-	}
-	for i, j := range e.group {
-		if !e.scores.failed(j) {
-			e.points.score(i, j, part(e.answers, i, places))
+		for _, t := range exams {
+			if !e.scores.failed(t.trial) {
+				record(t)
+			}
 		}
 	}
 	return nil
 }
 
-// step asks each trial of the group that has not failed about its span k.
-func (e *evaluation) step(ctx context.Context, k, places, steps int) error {
-	for i, j := range e.group {
-		e.counts[j] = 0
-		if !e.scores.failed(j) && !e.rule.done(j) {
-			e.counts[j] = uint32(e.spans[i*steps+k].len())
+func (e *evaluation) newExam(j int) *exam {
+	t := &exam{trial: j, x: e.x, y: e.y, answers: make([]float64, e.count)}
+	t.stream.Seed(e.dataSeed(trial.TestPoints, j))
+	if e.drawn || e.y != nil {
+		return t
+	}
+	e.beginTrial(j, trial.Target, trial.TestPoints)
+	var x []float64
+	if e.x == nil {
+		x = make([]float64, e.count*e.job.pop.Dim())
+		t.x = x
+	}
+	t.y = make([]float64, e.count)
+	e.job.drawer.Test(x, t.y, nil)
+	return t
+}
+
+// setOrder sets a random order unless the order of the points cannot reveal anything. Rechecks use another order.
+func (e *evaluation) setOrder(t *exam) {
+	if (e.drawn || e.table) && !e.shuffled() {
+		return
+	}
+	e.draw(t, e.count)
+	t.order = make([]int32, e.count)
+	for i := range t.order {
+		t.order[i] = int32(i)
+	}
+	shuffle(t.order, rand.New(e.orderStream(e.repetition(t.trial))))
+}
+
+func (e *evaluation) orderStream(repetition uint32) *rand.PCG {
+	key := e.job.Cell.DataKey
+	if e.shuffled() {
+		key = e.job.Cell.NoiseKey
+	}
+	r := new(rand.PCG)
+	r.Seed(trial.Seed(key, trial.Order, uint64(e.job.N), repetition))
+	return r
+}
+
+func shuffle(order []int32, r *rand.Rand) {
+	r.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
+}
+
+// draw draws the points of a trial up to a number. Other trials may have drawn points since the last call.
+func (e *evaluation) draw(t *exam, to int) {
+	from, dim, stream := len(t.y), e.job.pop.Dim(), &e.slot.streams[trial.TestPoints]
+	if !e.drawn || from >= to {
+		return
+	}
+	e.beginTrial(t.trial, trial.Target)
+	*stream = t.stream
+	t.x, t.y = append(t.x, make([]float64, (to-from)*dim)...), append(t.y, make([]float64, to-from)...)
+	e.job.drawer.Draw(t.x[from*dim:], t.y[from:])
+	t.stream = *stream
+}
+
+// thirds returns two random places near the thirds of n points. No part has more than two thirds, rounded up.
+func thirds(n int, r *rand.Rand) []int { return []int{n/6 + r.IntN(n/3+1), n/2 + r.IntN(n/3+1)} }
+
+// askGroup asks trials about all their points, step by step, until the error of each is clear.
+func (e *evaluation) askGroup(ctx context.Context, exams []*exam) error {
+	points := make([][]float64, e.trials())
+	for _, t := range exams {
+		if e.alone > 0 {
+			last := slices.Clone(t.order[e.count-e.alone:])
+			slices.Reverse(last)
+			points[t.trial] = e.gather(t, last)
 		}
 	}
-	answers, faults, err := e.ask(ctx, k, steps)
+	alone, err := e.askAlone(ctx, points, e.alone)
 	if err != nil {
 		return err
 	}
-	for i, j := range e.group {
-		n := int(e.counts[j])
-		copy(part(e.answers, i, places)[e.spans[i*steps+k].from:], answers[:n])
-		answers, e.counts[j] = answers[n:], 0
+	from := 0
+	for _, to := range e.steps {
+		if err := e.step(ctx, exams, from, to); err != nil {
+			return err
+		}
+		from = to
 	}
-	e.scores.addFaults(faults)
+	for _, t := range exams {
+		for k, a := range alone[t.trial] {
+			number := t.order[e.count-1-k]
+			e.scores.compareAlone(t.trial, int(number), e.count, a, t.answers[number])
+		}
+	}
 	return nil
 }
 
-// ask returns the answers of all trials of the group on their spans k.
-func (e *evaluation) ask(ctx context.Context, k, steps int) ([]float64, []host.Fault, error) {
-	e.slot.pluginTimer.start()
-	defer e.slot.pluginTimer.stop()
-	if e.points == &e.rows {
-		return e.host.StepShared(ctx, e.counts, uint64(e.spans[k].from))
+func (e *evaluation) gather(t *exam, numbers []int32) (x []float64) {
+	dim := e.job.pop.Dim()
+	x = make([]float64, 0, len(numbers)*dim)
+	for _, number := range numbers {
+		x = append(x, t.x[int(number)*dim:int(number+1)*dim]...)
 	}
-	i, left, dim := -1, 0, e.job.pop.Dim()
-	return e.host.Step(ctx, e.counts, func(to []float64) {
-		e.slot.pluginTimer.stop()
-		defer e.slot.pluginTimer.start()
-		for len(to) > 0 {
-			for left == 0 {
-				i++
-				left = int(e.counts[e.group[i]])
-			}
-			n := min(left, len(to)/dim)
-			e.points.fill(i, e.group[i], int(e.spans[i*steps+k].to)-left, to[:n*dim])
-			to, left = to[n*dim:], left-n
-		}
-	})
+	return x
 }
 
-// scoreAnswers sets the error of a trial from its answers and the labels y of all points, both by number.
-func (e *evaluation) scoreAnswers(j int, answers, y []float64) {
-	if e.rule.looks == nil {
-		e.scores.error[j] = populationError(answers, y, e.job.pop.Weights())
+// step asks the trials that are not done about their points from..to-1 in order, and looks at their errors.
+func (e *evaluation) step(ctx context.Context, exams []*exam, from, to int) (err error) {
+	points, dim := make([][]float64, e.trials()), e.job.pop.Dim()
+	for _, t := range exams {
+		switch {
+		case t.pointsRead > 0 || from == to || e.scores.failed(t.trial):
+		case t.order != nil:
+			points[t.trial] = e.gather(t, t.order[from:to])
+		default:
+			e.draw(t, to)
+			points[t.trial] = t.x[from*dim : to*dim]
+		}
+	}
+	var answers [][]float64
+	if e.table {
+		answers, err = e.askRows(ctx, points, from)
+	} else {
+		answers, err = e.ask(ctx, points)
+	}
+	if err != nil {
+		return err
+	}
+	for _, t := range exams {
+		for i, a := range answers[t.trial] {
+			number := from + i
+			if t.order != nil {
+				number = int(t.order[number])
+			}
+			t.answers[number] = a
+		}
+		if t.order == nil || to == e.count {
+			e.look(t, to)
+		}
+	}
+	return nil
+}
+
+// look takes the next looks at a trial whose first points have been answered.
+func (e *evaluation) look(t *exam, answered int) {
+	for t.pointsRead == 0 && e.looks[t.looks] <= answered {
+		n := e.looks[t.looks]
+		t.error = populationError(t.answers[:n], t.y[:n], e.weights)
+		if t.looks == 0 {
+			t.firstError = t.error
+		}
+		if n == e.count || problem.Clear(t.error, n, e.job.Cell.Reference+e.job.Cell.Alpha) {
+			t.pointsRead = n
+		}
+		t.looks++
+	}
+}
+
+// scoreDeclared measures the error of a trial with a declared hypothesis, without the plugin: by the problem's formula
+// or, if there is none, from the hypothesis's labels of the evaluation points.
+func (e *evaluation) scoreDeclared(j int, h concept.Hypothesis, record func(*exam)) {
+	e.beginTrial(j, trial.Target)
+	if err, ok := e.job.drawer.Error(h); ok {
+		record(&exam{trial: j, error: err, firstError: err})
 		return
 	}
-	for k := range e.rule.looks {
-		e.rule.look(k, j, answers, y, e.scores)
+	if e.count == 0 {
+		e.scores.fail(j, "answer", fmt.Sprintf("the algorithm promises hypotheses of the class %s, and this %T is none "+
+			"whose error has a formula: declare one of the class, or leave Declares out", e.job.Cell.Problem.Class, h))
+		return
 	}
+	t, dim, from := e.newExam(j), e.job.pop.Dim(), 0
+	for _, to := range e.looks {
+		if t.pointsRead == 0 {
+			e.draw(t, to)
+			h.Labels(t.x[from*dim:to*dim], t.answers[from:to])
+			e.look(t, to)
+			from = to
+		}
+	}
+	record(t)
 }
 
-// messagePoints is the number of points per group for which one step fills about one message: a step usually holds a
-// third of the points.
-const messagePoints = chunks * host.MaxAnswers * 5 / 6
+// comparedPoints is the number of points on which a shuffled recheck compares a model with its declared hypothesis.
+const comparedPoints = 64
 
-// groupNumbers limits the float64s in the points and answers of a group.
-const groupNumbers = 64 << 20 / 8
-
-// orderStream returns the random stream for the order and chunks of a trial's points.
-func (e *evaluation) orderStream(j int) *rand.Rand {
-	r := new(rand.PCG)
-	if e.job.Recheck == trial.RecheckShuffled { // rechecks use another order
-		r.Seed(trial.Seed(e.job.Cell.NoiseKey, trial.Order, uint64(e.job.N), e.repetition(j)))
-	} else {
-		r.Seed(e.dataSeed(trial.Order, j))
+// compareDeclared asks models about random points and fails each model that deviates from its declared hypothesis.
+func (x *session) compareDeclared(ctx context.Context, trials []int) error {
+	points, labels, dim := make([][]float64, x.trials()), make([]float64, comparedPoints), x.job.pop.Dim()
+	for _, j := range trials {
+		points[j] = make([]float64, comparedPoints*dim)
+		x.beginTrial(j, trial.Target, trial.TestPoints)
+		x.job.drawer.Draw(points[j], labels)
 	}
-	return rand.New(r)
+	answers, err := x.ask(ctx, points)
+	if err != nil {
+		return err
+	}
+	for _, j := range trials {
+		x.host.Declared(j).Labels(points[j], labels)
+		for i, a := range answers[j] {
+			if a != labels[i] {
+				x.scores.fail(j, string(schemas.CauseDeclared), fmt.Sprintf("%v: point %v is answered %v, and the hypothesis "+
+					"labels it %v", schemas.CauseDeclared, points[j][i*dim:(i+1)*dim], a, labels[i]))
+				break
+			}
+		}
+	}
+	return nil
 }

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -118,31 +117,8 @@ func ownOrder(t *testing.T, s *slot, name string, p schemas.Problem) {
 	}
 }
 
-// Neither an error nor the points of a step depend on which trials share a large table.
-func TestLargeTable(t *testing.T) {
-	testkit.Serial(t)
-	defer func(bytes int) { blockBytes = bytes }(blockBytes)
-	blockBytes = 8 * 2 * 70 // 70 of the 500 rows, each of two numbers
-	p := problems(t)["data"]
-	if e, _, steps := arranged(t, p, "", 3); e.rows.block != 70 || steps <= chunks {
-		t.Fatalf("%d steps of at most %d rows", steps, e.rows.block)
-	}
-	t.Run("error", func(t *testing.T) { plainOrder(t, testSlot(t), "data", p) })
-	t.Run("order", func(t *testing.T) { ownOrder(t, testSlot(t), "data", p) })
-	t.Run("labels", func(t *testing.T) {
-		s := testSlot(t)
-		means := jobOf(t, s, "test/honest", p, 3, 40)
-		labels := *means
-		labels.Cell.Means = false
-		want := runJob(t, s, means).error
-		if got := runJob(t, s, &labels).error; !slices.Equal(got, want) || slices.Max(want) == 0 {
-			t.Errorf("errors %v by counting, want %v", got, want)
-		}
-	})
-}
-
-// arranged prepares the evaluation of a session without a plugin.
-func arranged(t testing.TB, p schemas.Problem, recheck trial.Recheck, trials int) (e *evaluation, places, steps int) {
+// arranged returns the evaluation of a session without a plugin.
+func arranged(t testing.TB, p schemas.Problem, recheck trial.Recheck, trials int) *evaluation {
 	t.Helper()
 	s := testSlot(t)
 	j := jobOf(t, s, "test/honest", p, 3, int64(trials))
@@ -153,34 +129,19 @@ func arranged(t testing.TB, p schemas.Problem, recheck trial.Recheck, trials int
 	}
 	job := &jobRun{Job: j, pop: pop, out: newOutcomes(j)}
 	job.drawer = job.newDrawer()
-	e = &s.evaluation
-	e.session = &session{slot: s, job: job, to: trials, scores: newScores(trials)}
-	e.points = e.choosePoints()
-	places, steps, _ = e.points.begin(e)
-	return e, places, steps
+	return (&session{slot: s, job: job, to: trials, scores: newScores(trials)}).newEvaluation()
 }
 
-// Each point of an exact evaluation has each place equally often, also in the recheck, and the
-// spans contain each place once.
+// Each point of an exact evaluation has each place equally often, also in the recheck.
 func TestOrderIsUniform(t *testing.T) {
 	const points, trials = 8, 20_000
 	p := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: points}
 	for _, recheck := range []trial.Recheck{"", trial.RecheckShuffled} {
-		e, places, steps := arranged(t, p, recheck, trials)
-		counts, spans := make([]float64, points*points), make([]span, steps)
+		e, counts := arranged(t, p, recheck, trials), make([]float64, points*points)
 		for j := range trials {
-			e.points.arrange(0, j, spans)
-			next := int32(0)
-			for _, s := range spans {
-				if s.from != next {
-					t.Fatalf("spans %v", spans)
-				}
-				next = s.to
-			}
-			if int(next) != places {
-				t.Fatalf("%d places in %v", places, spans)
-			}
-			for place, number := range e.listed.order[e.listed.alone:places] {
+			exam := e.newExam(j)
+			e.setOrder(exam)
+			for place, number := range exam.order {
 				counts[place*points+int(number)]++
 			}
 		}
@@ -188,11 +149,27 @@ func TestOrderIsUniform(t *testing.T) {
 	}
 }
 
-// The rows of the shared table are the rows of the data in another order, and its chunks have a
-// random order and contain each row once.
+// Steps end at each look and at the last point. None contains all points if there are several, and lengths vary.
+func TestSteps(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 33, 1000} {
+		seen := map[[2]int]bool{}
+		for range 300 {
+			c := [2]int(thirds(n, r))
+			if longest := max(c[0], c[1]-c[0], n-c[1]); longest > (2*n+2)/3 || n > 1 && longest == n || c[0] > c[1] || c[1] > n {
+				t.Fatalf("%d places are cut at %v", n, c)
+			}
+			seen[c] = true
+		}
+		if n >= 3 && len(seen) < 2 {
+			t.Errorf("%d places are always cut at the same borders", n)
+		}
+	}
+}
+
+// The rows of the shared table are the rows of the data in another order, with their labels.
 func TestSharedTable(t *testing.T) {
-	p := problems(t)["data"]
-	e, _, steps := arranged(t, p, "", 1)
+	e := arranged(t, problems(t)["data"], "", 1)
 	file, _ := e.job.Cell.Problem.File()
 	data, err := problem.Open(*e.job.Cell.Problem, file)
 	if err != nil {
@@ -206,44 +183,13 @@ func TestSharedTable(t *testing.T) {
 			t.Fatalf("row %d is missing or doubled", row)
 		}
 	}
-	if slices.IsSorted(table) {
+	if slices.IsSorted(table) || !e.table {
 		t.Error("the rows are in the order of the file")
 	}
 	laid := e.job.pop.rows.Points()
 	for i, row := range table {
-		if !slices.Equal(laid[i*dim:(i+1)*dim], x[int(row)*dim:int(row+1)*dim]) {
+		if !slices.Equal(laid[i*dim:(i+1)*dim], x[int(row)*dim:int(row+1)*dim]) || e.y[i] != data.Labels()[row] {
 			t.Fatalf("row %d of the table is not row %d of the data", i, row)
 		}
-		if int(e.job.pop.Places()[row]) != i {
-			t.Fatalf("row %d of the data is said to be at %d, not at %d", row, e.job.pop.Places()[row], i)
-		}
-	}
-	firsts := map[int]int{}
-	for n := range int64(200) {
-		e.job.N = n + 1
-		spans := make([]span, steps)
-		e.points.arrange(0, 0, spans)
-		for k, s := range spans {
-			if s.from == 0 && s.len() > 0 {
-				firsts[k]++
-			}
-		}
-		slices.SortFunc(spans, func(a, b span) int { return cmp.Or(int(a.from-b.from), int(a.to-b.to)) })
-		at := int32(0)
-		for _, s := range spans {
-			if s.len() == 0 {
-				continue
-			}
-			if s.from != at {
-				t.Fatalf("spans %v of %d rows", spans, len(table))
-			}
-			at = s.to
-		}
-		if int(at) != len(table) {
-			t.Fatalf("spans %v of %d rows", spans, len(table))
-		}
-	}
-	if len(firsts) != chunks {
-		t.Errorf("the first rows come in steps %v", firsts)
 	}
 }

@@ -43,17 +43,16 @@ func (x *session) PlayRounds(ctx context.Context) (played task.Played, err error
 		return played, err
 	}
 	var truths []float64
-	counts, dim := make([]uint32, len(list)), x.job.pop.Dim()
+	points, dim := make([][]float64, len(list)), x.job.pop.Dim()
 	for range int(x.job.N) {
-		for j := range counts {
-			counts[j] = 1
-			if x.scores.failed(j) {
-				counts[j] = 0
+		for j := range list {
+			if !x.scores.failed(j) {
+				points[j] = list[j].next(dim)
 			}
 		}
-		points := roundPoints{list: list, counts: counts, dim: dim}
+		counts, fill := x.request(points)
 		x.slot.pluginTimer.start()
-		answers, faults, err := x.host.Round(ctx, counts, truths, points.fill)
+		answers, faults, err := x.host.Round(ctx, counts, truths, fill)
 		x.slot.pluginTimer.stop()
 		if err != nil {
 			return played, err
@@ -71,24 +70,12 @@ func (x *session) PlayRounds(ctx context.Context) (played task.Played, err error
 	return played, err
 }
 
-// roundPoints writes the points of a round, game after game.
-type roundPoints struct {
-	list   []game
-	counts []uint32 // number of points by game: 0 or 1
-	dim    int
-	next   int // next game
-}
-
-func (r *roundPoints) fill(x []float64) {
-	for ; len(x) > 0; x = x[r.dim:] {
-		for r.counts[r.next] == 0 {
-			r.next++
-		}
-		g := &r.list[r.next]
-		g.adversary.Next(x[:r.dim])
-		g.x = append(g.x, x[:r.dim]...)
-		r.next++
-	}
+// next returns the point of the next round.
+func (g *game) next(dim int) []float64 {
+	from := len(g.x)
+	g.x = append(g.x, make([]float64, dim)...)
+	g.adversary.Next(g.x[from:])
+	return g.x[from:]
 }
 
 // answer scores an answer and returns the truth. An invalid answer counts as 0; the host fails its trial.
@@ -120,10 +107,7 @@ func (x *session) regrets(list []game) (map[string][]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	metrics := map[string][]float64{}
-	for _, name := range x.job.Cell.Kind().MetricNames(false) {
-		metrics[name] = make([]float64, len(list))
-	}
+	metrics := x.newMetrics(false)
 	ones := make([]float64, int(x.job.N))
 	for i := range ones {
 		ones[i] = 1

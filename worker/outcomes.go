@@ -172,14 +172,19 @@ func (s *scores) addFaults(faults []host.Fault) {
 // populationError returns the weighted error of answers against clean labels: an answer a to a point of label y and
 // weight w costs w (1 - y a)/2. If w is nil, all weights are equal and sum to 1.
 func populationError(answers, y, w []float64) (sum float64) {
-	if w == nil { // the sum of labels is exact, in any order
-		for i, a := range answers {
-			sum += float64(y[i] * a)
-		}
-		return (float64(len(y)) - sum) / float64(2*len(y))
+	if w == nil {
+		return loss(answers, y) / float64(len(y))
 	}
 	for i, a := range answers {
 		sum += float64(w[i] * float64(1-float64(y[i]*a)))
 	}
 	return sum / 2
+}
+
+// loss returns the sum of the losses of answers against clean labels: exact for labels, in any order.
+func loss(answers, y []float64) (sum float64) {
+	for i, a := range answers {
+		sum += float64(y[i] * a)
+	}
+	return (float64(len(y)) - sum) / 2
 }

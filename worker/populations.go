@@ -57,6 +57,7 @@ type population struct {
 	*problem.Problem
 	public *pluginv1.Problem // part of the problem that is visible to algorithms
 	rows   *dataset.Table    // nil for distributions
+	labels []float64         // labels of the rows, by place in the table
 
 	users    int       // number of jobs that use it
 	lastUsed time.Time // time of the last use
@@ -112,8 +113,15 @@ func (ps *populations) openFor(key trial.Key, p schemas.Problem) error {
 		}
 		return &OpenError{What: what, Err: err}
 	}
+	pop := &population{Problem: opened, public: opened.Public(), rows: opened.Table(), lastUsed: time.Now()}
+	if pop.rows != nil {
+		pop.labels = make([]float64, len(opened.Labels()))
+		for row, place := range opened.Places() {
+			pop.labels[place] = opened.Labels()[row]
+		}
+	}
 	ps.mu.Lock()
-	ps.open[key] = &population{Problem: opened, public: opened.Public(), rows: opened.Table(), lastUsed: time.Now()}
+	ps.open[key] = pop
 	ps.mu.Unlock()
 	return nil
 }

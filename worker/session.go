@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/shatterlab/shatter/pipeline/problem"
-	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
 )
@@ -51,12 +50,6 @@ func (x *session) run(ctx context.Context, p *process) (err error) {
 	maps.Copy(metrics, played.Metrics)
 	x.job.out.record(x.from, x.scores, metrics)
 	return nil
-}
-
-// Evaluate implements [task.Player].
-func (x *session) Evaluate(ctx context.Context) (task.Played, error) {
-	err := x.slot.evaluation.evaluate(ctx, x)
-	return task.Played{Metrics: x.slot.evaluation.rule.metrics()}, err
 }
 
 func (x *session) trials() int { return x.to - x.from }

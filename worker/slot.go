@@ -22,7 +22,6 @@ type slot struct {
 	startingTime time.Duration // time to start the first process of the present job
 
 	pluginTimer stopwatch // time of the present job's calls into the plugin
-	evaluation  evaluation
 }
 
 // A stopwatch adds up the durations between calls of start and stop. The zero value is ready for use.

@@ -62,73 +62,48 @@ func newTestProber(t *testing.T, p schemas.Problem, trials, from int) *prober {
 	return x.newProber(x.adversaries())
 }
 
-// Every state of a trial is asked about the same points in every session. The next query is among
-// them, at a different place each time, and is asked afterwards.
+// Every state of a trial is asked about the same points in every session, and then the adversary asks the query that
+// the state was asked about.
 func TestProbes(t *testing.T) {
 	for _, c := range []struct {
-		spec schemas.Problem
-		ends []int
+		spec   schemas.Problem
+		blocks []int
+		full   int
 	}{
-		{schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20, Test: 5000},
-			[]int{64, 256, 1024, 5120, 6024}},
-		{schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 100}, []int{100}},
-		{schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 2000}, []int{64, 256, 2256}},
-		{schemas.Problem{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 3, Test: 500}, []int{64, 564}},
+		{
+			schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20, Test: 5000},
+			[]int{64, 256, 1024}, 5000,
+		},
+		{schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 100}, []int{64}, 100},
+		{schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 2000}, []int{64, 256}, 2000},
+		{schemas.Problem{Class: "halfspace", Distribution: "iso", Margin: 0.1, Dim: 3, Test: 500}, []int{64}, 500},
 	} {
 		spec := c.spec
 		whole, part := newTestProber(t, spec, 4, 0), newTestProber(t, spec, 4, 2)
-		dim, places := whole.job.pop.Dim(), map[int]bool{}
-		if !slices.Equal(whole.ends, c.ends) {
-			t.Errorf("%+v: blocks up to %v, want %v", spec, whole.ends, c.ends)
+		dim := whole.job.pop.Dim()
+		if !slices.Equal(whole.blocks, c.blocks) || whole.full.count != c.full {
+			t.Errorf("%+v: blocks up to %v, then %d points", spec, whole.blocks, whole.full.count)
 		}
-		var first []float64
-		for state := range 5 {
-			var met []float64
-			from := 0
-			for block, to := range whole.ends {
-				rows := to - from
-				if block == 0 {
-					rows++
-				}
-				from = to
-				draw := func(p *prober, j int) (x, y, w []float64) {
-					x, y, w = make([]float64, rows*dim), make([]float64, rows), make([]float64, rows)
-					p.drawPoints(j, block, x, y, w)
-					return x, y, w
-				}
-				x, y, w := draw(whole, 3)
-				x2, y2, w2 := draw(part, 1)
-				if !slices.Equal(x, x2) || !slices.Equal(y, y2) || !slices.Equal(w, w2) {
-					t.Fatalf("%s: another session meets other points", spec.Class)
-				}
-				if block == 0 {
-					q := &whole.list[3]
-					places[q.place] = true
-					if w[q.place] != 0 || !slices.Equal(x[q.place*dim:(q.place+1)*dim], q.query) || y[q.place] != q.truth {
-						t.Errorf("%s: the next query is not at its place", spec.Class)
-					}
-					copy(x[q.place*dim:], x[(rows-1)*dim:]) // as drawn
-					x = x[:(rows-1)*dim]
-				}
-				met = append(met, x...)
-			}
-			if state == 0 {
-				first = met
-			} else if !slices.Equal(met, first) {
-				t.Errorf("%s: state %d meets other points", spec.Class, state)
-			}
-			for _, p := range []struct {
-				*prober
-				j int
-			}{{whole, 3}, {part, 1}} {
-				x, q := make([]float64, dim), &p.list[p.j]
-				if y := q.next(x); !slices.Equal(x, q.query) || y != q.truth || q.queryKnown {
-					t.Errorf("%s: asks %v, the state was asked about %v", spec.Class, x, q.query)
-				}
+		all, allY := whole.draw(3, 0, 1024)
+		for range 2 {
+			x, y := part.draw(1, 256, 1024)
+			if !slices.Equal(x, all[256*dim:]) || !slices.Equal(y, allY[256:]) {
+				t.Errorf("%s: another session or state is asked about other points", spec.Class)
 			}
 		}
-		if len(places) < 3 {
-			t.Errorf("%s: the next query stands at %d places", spec.Class, len(places))
+		a, b := whole.full.newExam(3), part.full.newExam(1)
+		whole.full.draw(a, c.full)
+		part.full.draw(b, 50)
+		part.full.draw(b, c.full)
+		if !slices.Equal(a.x, b.x) || !slices.Equal(a.y, b.y) {
+			t.Errorf("%s: another session measures on other points", spec.Class)
+		}
+		next := *whole.list[3].peek(dim)
+		if x := whole.list[3].next(nil, 2, dim); !slices.Equal(x[:dim], next.x) || whole.list[3].truths[0] != next.truth {
+			t.Errorf("%s: asks %v, the state was asked about %v", spec.Class, x, next.x)
+		}
+		if x := part.list[1].next(nil, 1, dim); !slices.Equal(x, next.x) {
+			t.Errorf("%s: asks %v in another session", spec.Class, x)
 		}
 	}
 }
@@ -170,27 +145,27 @@ func TestStatesNearGoal(t *testing.T) {
 func TestDisagreement(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, mean := range []float64{-1, -0.5, 0, 0.25, 1} {
-		q := &stateProbes{}
+		q := &queryGame{}
 		for range 20000 {
 			label := -1.0
 			if 2*r.Float64()-1 < mean {
 				label = 1
 			}
 			q.predicted, q.prediction = true, mean
-			q.comparePrediction(label)
+			q.compare(label)
 		}
 		if d := q.disagreement(); d > 0.01 {
 			t.Errorf("labels of mean %v disagree with it in %v", mean, d)
 		}
 	}
-	q := &stateProbes{worstError: 0.04}
-	if q.comparePrediction(1); !math.IsNaN(q.disagreement()) || q.trialError(0.03, 0.2) != 0.04 ||
+	q := &queryGame{probes: stateProbes{worstError: 0.04}}
+	if q.compare(1); !math.IsNaN(q.disagreement()) || q.trialError(0.03, 0.2) != 0.04 ||
 		q.trialError(0.05, 0.2) != 0.05 {
 		t.Error("without comparisons the worst state counts")
 	}
 	for i := range 10 {
 		q.predicted, q.prediction = true, 1
-		q.comparePrediction(float64(2*min(i, 1) - 1)) // one differs
+		q.compare(float64(2*min(i, 1) - 1)) // one differs
 	}
 	if q.disagreement() != 0.1 || q.trialError(0.03, 0) != 0.1 || math.Abs(q.trialError(0.03, 0.2)-0.3) > 1e-15 {
 		t.Errorf("one of 10 differs: %v, %v", q.disagreement(), q.trialError(0.03, 0))
@@ -237,10 +212,10 @@ func TestErrorAfterHard(t *testing.T) {
 func TestProbeStreams(t *testing.T) {
 	a, b := newTestProber(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20}, 3, 0),
 		newTestProber(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20}, 3, 1)
-	if !slices.Equal(a.times, b.times) || a.list[2].placeStream != b.list[1].placeStream {
+	if !slices.Equal(a.times, b.times) || a.list[2].probes.placeStream != b.list[1].probes.placeStream {
 		t.Error("what is probed depends on the session")
 	}
-	if a.list[0].placeStream == a.list[1].placeStream || trial.States != 10 {
+	if a.list[0].probes.placeStream == a.list[1].probes.placeStream || trial.States != 10 {
 		t.Error("two trials share a stream")
 	}
 }
