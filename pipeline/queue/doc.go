@@ -9,7 +9,7 @@
 //	shatter-results  stream        shatter.result.<sweep>.<worker>.<epoch>.<job>.<part>.<parts>
 //	shatter-workers  key-value     the last heartbeat of each worker, for a few seconds
 //	shatter-sweeps   key-value     the [Registry] of submitted sweeps, with the leases of their leaders
-//	shatter-files    object store  data, plugins, plans and results, named by their SHA-256
+//	shatter-files    stream        data, plugins, plans and results: shatter.file.<SHA-256>.<chunk>
 //
 // A worker leases a job ([Puller.Lease]), extends the lease while it works, stores the results
 // ([Puller.Publish]), and then acknowledges the job, which removes it. If a worker dies, the lease

@@ -3,16 +3,14 @@ package queue
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -23,27 +21,25 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
 
-// Objects of the bucket are named by the SHA-256 of their content. An object consists of its
-// chunks, which are messages with one subject per upload, and of its description, which is stored
-// after them.
+// Content is named by its SHA-256 and stored in chunks, one message and subject for each. All
+// chunks have chunkSize bytes except the last one, which has fewer, perhaps none. The last chunk is
+// stored after the others. Sending a chunk again changes nothing, so several parties may store the
+// same content at the same time, and an upload needs no transaction.
 //
-// The client's ObjectStore can read the objects, but this package does not use it. Its Put sends
-// chunks from one buffer without waiting: if the stream has no leader for a moment, a chunk is sent
-// again after later ones, or with their bytes. Its Get makes a consumer, for which workers have no
-// permission. Its List does not return if a description is damaged.
+// The client's ObjectStore is not used. Its Put sends chunks without waiting: if the stream has no
+// leader for a moment, a chunk is sent again after later ones, or with their bytes. Its Get makes a
+// consumer, for which workers have no permission.
 
 const (
-	fileBucket   = "shatter-files"
-	fileStream   = "OBJ_" + fileBucket
-	chunkSubject = "$O." + fileBucket + ".C." // <upload>
-	metaSubject  = "$O." + fileBucket + ".M." // <name in base64>: description of an object
+	fileStream  = "shatter-files"
+	fileSubject = "shatter.file." // <SHA-256>.<index of the chunk>
 
-	chunkSize = 512 << 10 // bytes; the last chunk of an object may be shorter
+	chunkSize = 512 << 10 // bytes
 
 	// MaxBytes is the maximum size of content that is stored from memory or fetched into it.
 	MaxBytes = 64 << 20
 
-	// renewAge is the age above which the description of content is stored again when the content is
+	// renewAge is the age above which the last chunk of content is stored again when the content is
 	// put again, as a protection from RemoveUnnamed.
 	renewAge = 10 * time.Minute
 
@@ -55,13 +51,10 @@ const (
 // ErrNotStored reports that content is not on the server.
 var ErrNotStored = errors.New("it is not on the server; submit or run the sweep that needs it again")
 
-var (
-	errDamaged = errors.New("it is damaged on the server; empty the store there (`nats stream purge " + fileStream +
-		"`), then submit or run the sweeps that need its files again")
-	errIncomplete = fmt.Errorf("a chunk is missing: %w", errDamaged)
-)
+var errDamaged = errors.New("it is damaged on the server; empty the store there (`nats stream purge " + fileStream +
+	"`), then submit or run the sweeps that need its files again")
 
-// Files is the object store for files. Concurrent use is safe.
+// Files is the store for files. Concurrent use is safe.
 type Files struct {
 	c *Conn
 
@@ -118,24 +111,25 @@ func (f *Files) PutBytes(ctx context.Context, data []byte) (digest string, err e
 // FetchBytes returns the verified content with this digest. It returns an error for more than
 // MaxBytes.
 func (f *Files) FetchBytes(ctx context.Context, digest string) ([]byte, error) {
-	var b bytes.Buffer
-	err := f.fetch(ctx, digest, func(size uint64) (io.Writer, error) {
-		if size > MaxBytes {
-			return nil, fmt.Errorf("its %d bytes are more than the %d that memory may take; fetch it as a file", size, MaxBytes)
-		}
-		b.Reset()
-		return &b, nil
-	})
-	return b.Bytes(), err
+	var b memory
+	err := f.fetch(ctx, digest, &b)
+	return b.content.Bytes(), err
 }
 
-// Fetch writes the content with this digest to a file, and verifies it. After an error the file may
-// hold anything.
+// A memory holds content of at most MaxBytes.
+type memory struct{ content bytes.Buffer }
+
+func (m *memory) Write(b []byte) (int, error) {
+	if m.content.Len()+len(b) > MaxBytes {
+		return 0, fmt.Errorf("it has more than the %d bytes that memory may take; fetch it as a file", MaxBytes)
+	}
+	return m.content.Write(b)
+}
+
+// Fetch writes the content with this digest to an empty file, and verifies it. After an error the
+// file may hold anything.
 func (f *Files) Fetch(ctx context.Context, digest string, to *os.File) error {
-	return f.fetch(ctx, digest, func(uint64) (io.Writer, error) {
-		_, err := to.Seek(0, io.SeekStart)
-		return to, errors.Join(err, to.Truncate(0))
-	})
+	return f.fetch(ctx, digest, to)
 }
 
 // Restore puts content again that this process has put on the server and that the server has lost.
@@ -161,96 +155,53 @@ func (f *Files) Remove(ctx context.Context, digest string) error {
 	f.mu.Lock()
 	delete(f.sources, digest)
 	f.mu.Unlock()
-	o, err := f.find(ctx, digest)
-	if err != nil && !errors.Is(err, errDamaged) {
-		if errors.Is(err, ErrNotStored) {
-			return nil
-		}
-		return err
-	}
-	if err := f.c.streams.purge(ctx, fileStream, metaOf(digest)); err != nil || o.NUID == "" {
-		return err
-	}
-	return f.c.streams.purge(ctx, fileStream, chunkSubject+o.NUID)
+	return f.c.streams.purge(ctx, fileStream, fileSubject+digest+".*")
 }
 
 // RemoveUnnamed removes all content from the server for which named returns false and which no
 // process has put, or found there while putting it, for at least idle. It returns the number of
-// subjects whose messages it has removed. idle covers the time between putting content and naming it.
+// removed files. idle covers the time between putting content and naming it.
 func (f *Files) RemoveUnnamed(
 	ctx context.Context, named func(digest string) bool, idle time.Duration,
 ) (removed int, err error) {
-	all, err := f.subjects(ctx, ">")
+	all, err := f.subjects(ctx, "*")
 	if err != nil {
 		return 0, err
 	}
+	chunks := map[string][]string{} // subjects by digest
 	for subject := range all {
-		encoded, isMeta := strings.CutPrefix(subject, metaSubject)
-		name, err := base64.URLEncoding.DecodeString(encoded)
-		if !isMeta || err != nil {
+		digest, _, _ := strings.Cut(strings.TrimPrefix(subject, fileSubject), ".")
+		chunks[digest] = append(chunks[digest], subject)
+	}
+	for digest, subjects := range chunks {
+		young := named(digest)
+		for i := 0; i < len(subjects) && !young; i++ {
+			_, stored, err := f.message(ctx, subjects[i])
+			if err != nil && !errors.Is(err, ErrNotStored) {
+				return removed, err
+			}
+			young = err == nil && time.Since(stored) < idle
+		}
+		if young {
 			continue
 		}
-		o, err := f.find(ctx, string(name))
-		switch {
-		case err != nil && !isAny(err, ErrNotStored, errDamaged):
-			return 0, err
-		case named(o.Name) || time.Since(o.ModTime) < idle:
-			delete(all, subject)
-			delete(all, chunkSubject+o.NUID)
-		}
-	}
-	for subject := range all { // also chunks of unfinished or replaced uploads, and foreign messages
-		gone := false // the attempts below may be several
-		err := f.c.streams.do(ctx, "remove "+subject, fileStream, func(ctx context.Context, s jetstream.Stream) error {
-			last, err := s.GetLastMsgForSubject(ctx, subject)
-			if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && time.Since(last.Time) < idle {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			gone = true
-			return s.Purge(ctx, jetstream.WithPurgeSubject(subject))
-		})
-		if err != nil {
+		if err := f.c.streams.purge(ctx, fileStream, fileSubject+digest+".*"); err != nil {
 			return removed, err
 		}
-		if gone {
-			removed++
-		}
+		removed++
 	}
 	return removed, nil
 }
 
-// find returns the description of the object with a name. The error wraps ErrNotStored if there is
-// none, and errDamaged if it cannot be used.
-func (f *Files) find(ctx context.Context, name string) (o jetstream.ObjectInfo, err error) {
-	err = f.c.streams.do(ctx, "look for it", fileStream, func(ctx context.Context, s jetstream.Stream) error {
-		m, err := s.GetLastMsgForSubject(ctx, metaOf(name))
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return ErrNotStored
-		}
-		if err != nil {
-			return err
-		}
-		err = json.Unmarshal(m.Data, &o)
-		if err == nil && o.Deleted { // another client has deleted it
-			return ErrNotStored
-		}
-		if err != nil || token("upload", o.NUID) != nil {
-			o, err = jetstream.ObjectInfo{}, errDamaged
-		}
-		o.Name, o.ModTime = name, m.Time
-		return err
-	})
-	return o, err
+// chunkSubject returns the subject of a chunk.
+func chunkSubject(digest string, index int64) string {
+	return fileSubject + digest + "." + strconv.FormatInt(index, 10)
 }
 
-// subjects returns the subjects that match a filter, with their numbers of messages, from the
-// leader of the stream.
-func (f *Files) subjects(ctx context.Context, filter string) (all map[string]uint64, err error) {
-	err = f.c.streams.do(ctx, "list "+filter, fileStream, func(ctx context.Context, s jetstream.Stream) error {
-		info, err := s.Info(ctx, jetstream.WithSubjectFilter(filter))
+// subjects returns the subjects of the stored chunks of content, from the leader of the stream.
+func (f *Files) subjects(ctx context.Context, digest string) (all map[string]uint64, err error) {
+	err = f.c.streams.do(ctx, "list "+digest, fileStream, func(ctx context.Context, s jetstream.Stream) error {
+		info, err := s.Info(ctx, jetstream.WithSubjectFilter(fileSubject+digest+".*"))
 		if err == nil {
 			all = info.State.Subjects
 		}
@@ -259,25 +210,40 @@ func (f *Files) subjects(ctx context.Context, filter string) (all map[string]uin
 	return all, err
 }
 
-// put sends content unless the server has it.
+// message returns the message of a subject, and the time when it was stored. The error wraps
+// ErrNotStored if there is none.
+func (f *Files) message(ctx context.Context, subject string) (data []byte, stored time.Time, err error) {
+	err = f.c.streams.do(ctx, "read a chunk", fileStream, func(ctx context.Context, s jetstream.Stream) error {
+		m, err := s.GetLastMsgForSubject(ctx, subject)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return ErrNotStored
+		}
+		if err == nil {
+			data, stored = m.Data, m.Time
+		}
+		return err
+	})
+	return data, stored, err
+}
+
+// put sends the chunks of content that the server needs.
 func (f *Files) put(ctx context.Context, digest string, from source) error {
-	o, err := f.find(ctx, digest)
-	whole := err == nil && o.Size == uint64(from.size)
-	if whole { // the server may have lost chunks
-		var chunks map[string]uint64
-		chunks, err = f.subjects(ctx, chunkSubject+o.NUID)
-		whole = chunks[chunkSubject+o.NUID] == uint64(o.Chunks)
-	}
-	if err != nil && !isAny(err, ErrNotStored, errDamaged) {
+	all, err := f.subjects(ctx, digest)
+	if err != nil {
 		return err
 	}
-	if !whole {
-		if o, err = f.upload(ctx, digest, from); err != nil {
+	first, last := int64(0), from.size/chunkSize
+	if int64(len(all)) == last+1 {
+		_, stored, err := f.message(ctx, chunkSubject(digest, last))
+		if err != nil && !errors.Is(err, ErrNotStored) {
 			return err
 		}
+		if first = last; err == nil && time.Since(stored) < renewAge {
+			first = last + 1 // nothing to send
+		}
 	}
-	if !whole || time.Since(o.ModTime) > renewAge {
-		if err := f.describe(ctx, o); err != nil {
+	if first <= last {
+		if err := f.send(ctx, digest, from, first); err != nil {
 			return err
 		}
 	}
@@ -289,113 +255,78 @@ func (f *Files) put(ctx context.Context, digest string, from source) error {
 	return nil
 }
 
-// upload stores the chunks of content and returns its description. RemoveUnnamed removes the chunks
-// of a failed upload.
-func (f *Files) upload(ctx context.Context, digest string, from source) (o jetstream.ObjectInfo, err error) {
-	o = jetstream.ObjectInfo{Bucket: fileBucket, NUID: rand.Text(), ObjectMeta: jetstream.ObjectMeta{
-		Name: digest, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunkSize},
-	}}
+// send sends the chunks of content from the first index on. It sends the last one only if the
+// content has the digest.
+func (f *Files) send(ctx context.Context, digest string, from source, first int64) error {
 	content, err := from.open()
 	if err != nil {
-		return o, err
+		return err
 	}
 	defer content.Close()
-	sum, chunk := sha256.New(), make([]byte, min(chunkSize, from.size))
-	for left := from.size; left > 0; left -= int64(len(chunk)) {
-		chunk = chunk[:min(chunkSize, left)]
+	sum, chunk, last := sha256.New(), make([]byte, min(chunkSize, from.size)), from.size/chunkSize
+	for index := range last + 1 {
+		chunk = chunk[:min(chunkSize, from.size-index*chunkSize)]
 		if _, err := io.ReadFull(content, chunk); err != nil {
-			return o, err
-		}
-		if err := f.sendChunk(ctx, o.NUID, o.Chunks, chunk); err != nil {
-			return o, err
-		}
-		sum.Write(chunk)
-		o.Size, o.Chunks = o.Size+uint64(len(chunk)), o.Chunks+1
-	}
-	o.Digest = jetstream.GetObjectDigestValue(sum)
-	return o, sameDigest(sum.Sum(nil), digest)
-}
-
-// sendChunk stores a chunk. The server recognizes repeated attempts by the message id.
-func (f *Files) sendChunk(ctx context.Context, upload string, index uint32, data []byte) error {
-	return f.c.streams.do(ctx, "send a chunk", fileStream, func(ctx context.Context, _ jetstream.Stream) error {
-		_, err := f.c.js.PublishMsg(ctx, &nats.Msg{Subject: chunkSubject + upload, Data: data},
-			jetstream.WithMsgID(fmt.Sprintf("%s.%d", upload, index)))
-		return err
-	})
-}
-
-// describe stores the description of an object.
-func (f *Files) describe(ctx context.Context, o jetstream.ObjectInfo) error {
-	o.ModTime = time.Time{}
-	data, err := json.Marshal(o)
-	if err != nil {
-		return err
-	}
-	return f.c.streams.do(ctx, "describe it", fileStream, func(ctx context.Context, _ jetstream.Stream) error {
-		_, err := f.c.js.PublishMsg(ctx, &nats.Msg{Subject: metaOf(o.Name), Data: data})
-		return err
-	})
-}
-
-// fetch writes content to the writer that begin returns for its size, and verifies it. It calls
-// begin again for each attempt. Because a server of a cluster may lag behind, fetch waits up to
-// replicaLag for missing content.
-func (f *Files) fetch(ctx context.Context, digest string, begin func(size uint64) (io.Writer, error)) error {
-	if err := checkDigest(digest); err != nil {
-		return err
-	}
-	for began := time.Now(); ; {
-		err := f.download(ctx, digest, begin)
-		if err == nil {
-			return nil
-		}
-		if !isAny(err, ErrNotStored, errIncomplete) || time.Since(began) > replicaLag {
-			return fmt.Errorf("fetch %s: %w", digest, err)
-		}
-		if err := pause(ctx, firstWait); err != nil {
 			return err
 		}
-	}
-}
-
-// download makes one attempt of fetch. It reads one chunk at a time.
-func (f *Files) download(ctx context.Context, digest string, begin func(size uint64) (io.Writer, error)) error {
-	o, err := f.find(ctx, digest)
-	if err != nil {
-		return err
-	}
-	w, err := begin(o.Size)
-	if err != nil {
-		return err
-	}
-	sum, size, last := sha256.New(), uint64(0), uint64(0)
-	for size < o.Size {
-		var chunk *jetstream.RawStreamMsg
-		err := f.c.streams.do(ctx, "read a chunk", fileStream, func(ctx context.Context, s jetstream.Stream) (err error) {
-			chunk, err = s.GetMsg(ctx, last+1, jetstream.WithGetMsgSubject(chunkSubject+o.NUID))
-			if errors.Is(err, jetstream.ErrMsgNotFound) {
-				return errIncomplete
+		sum.Write(chunk)
+		if index == last {
+			if err := sameDigest(sum.Sum(nil), digest); err != nil {
+				return err
 			}
+		}
+		if index < first {
+			continue
+		}
+		err := f.c.streams.do(ctx, "send a chunk", fileStream, func(ctx context.Context, _ jetstream.Stream) error {
+			_, err := f.c.js.PublishMsg(ctx, &nats.Msg{Subject: chunkSubject(digest, index), Data: chunk})
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		if _, err := w.Write(chunk.Data); err != nil {
-			return err
-		}
-		sum.Write(chunk.Data)
-		size, last = size+uint64(len(chunk.Data)), chunk.Sequence
-	}
-	if sameDigest(sum.Sum(nil), digest) != nil {
-		return errDamaged
 	}
 	return nil
 }
 
-// metaOf returns the subject of the description of the object with a name.
-func metaOf(name string) string { return metaSubject + base64.URLEncoding.EncodeToString([]byte(name)) }
+// fetch writes content to a writer, and verifies it.
+func (f *Files) fetch(ctx context.Context, digest string, to io.Writer) error {
+	err := checkDigest(digest)
+	sum := sha256.New()
+	for index, more := int64(0), err == nil; more; index++ {
+		var chunk []byte
+		chunk, err = f.chunk(ctx, chunkSubject(digest, index))
+		if errors.Is(err, ErrNotStored) && index > 0 {
+			err = fmt.Errorf("chunk %d is missing: %w", index, errDamaged)
+		}
+		if err == nil {
+			sum.Write(chunk)
+			_, err = to.Write(chunk)
+		}
+		more = err == nil && len(chunk) == chunkSize
+	}
+	if err == nil && sameDigest(sum.Sum(nil), digest) != nil {
+		err = errDamaged
+	}
+	if err != nil {
+		return fmt.Errorf("fetch %s: %w", digest, err)
+	}
+	return nil
+}
+
+// chunk reads a chunk. Because a server of a cluster may lag behind, it waits up to replicaLag for a
+// missing one.
+func (f *Files) chunk(ctx context.Context, subject string) ([]byte, error) {
+	for began := time.Now(); ; {
+		data, _, err := f.message(ctx, subject)
+		if !errors.Is(err, ErrNotStored) || time.Since(began) > replicaLag {
+			return data, err
+		}
+		if err := pause(ctx, firstWait); err != nil {
+			return nil, err
+		}
+	}
+}
 
 func checkDigest(digest string) error {
 	b, err := hex.DecodeString(digest)

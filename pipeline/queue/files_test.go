@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // someFile writes a file of size bytes.
@@ -75,17 +74,10 @@ func TestFiles(t *testing.T) {
 			if found != digest || !bytes.Equal(got, data) {
 				t.Errorf("%d bytes came back as %d others", len(data), len(got))
 			}
-			store, err := gets.js.ObjectStore(t.Context(), fileBucket) // other clients can read it too
-			must(t, err)
-			got, err = store.GetBytes(soon(t), digest)
-			must(t, err)
-			if !bytes.Equal(got, data) {
-				t.Errorf("another client gets %d other bytes", len(got))
-			}
 			must(t, gets.Files.Remove(t.Context(), digest))
 			must(t, gets.Files.Remove(t.Context(), digest))
-			if _, err := gets.Files.find(t.Context(), digest); !errors.Is(err, ErrNotStored) || len(subjectsOf(t, gets)) > 0 {
-				t.Errorf("after it was removed: %v, %v", err, subjectsOf(t, gets))
+			if left := subjectsOf(t, gets); len(left) > 0 {
+				t.Errorf("after it was removed: %v", left)
 			}
 		}
 		_, digest := someFile(t, 100)
@@ -94,10 +86,10 @@ func TestFiles(t *testing.T) {
 	})
 }
 
-// subjectsOf returns the subjects of the bucket and the numbers of their messages.
+// subjectsOf returns the subjects of all chunks and the numbers of their messages.
 func subjectsOf(t *testing.T, c *Conn) map[string]uint64 {
 	t.Helper()
-	all, err := c.Files.subjects(t.Context(), ">")
+	all, err := c.Files.subjects(t.Context(), "*")
 	must(t, err)
 	return all
 }
@@ -116,8 +108,9 @@ func TestBadFiles(t *testing.T) {
 	wants(t, conn.Files.put(t.Context(), other, source{chunkSize + 1, func() (io.ReadCloser, error) {
 		return os.Open(path)
 	}}), "has SHA-256 "+digest, other) // the file has changed since its digest was computed
-	_, err = conn.Files.find(t.Context(), other)
-	wants(t, err, "not on the server")
+	_, err = conn.Files.FetchBytes(t.Context(), other)
+	wants(t, err, "damaged on the server")
+	must(t, conn.Files.Remove(t.Context(), other))
 	_, err = conn.Files.PutBytes(t.Context(), make([]byte, MaxBytes+1))
 	wants(t, err, "as a file")
 
@@ -150,14 +143,10 @@ func TestServerRestartsDuringTransfer(t *testing.T) {
 		t.Errorf("%d of %d bytes were read, with %d restarts", read, len(data), restarts)
 	}
 	var got bytes.Buffer
-	begun := 0
 	read, restarts = 0, 0
-	must(t, c.Files.fetch(soon(t), digest, func(uint64) (io.Writer, error) {
-		begun++
-		return io.MultiWriter(&got, writer(restart)), nil
-	}))
-	if begun != 1 || restarts != 1 || !bytes.Equal(got.Bytes(), data) {
-		t.Errorf("%d bytes came in %d attempts, with %d restarts", got.Len(), begun, restarts)
+	must(t, c.Files.fetch(soon(t), digest, io.MultiWriter(&got, writer(restart))))
+	if restarts != 1 || !bytes.Equal(got.Bytes(), data) {
+		t.Errorf("%d bytes came, with %d restarts", got.Len(), restarts)
 	}
 }
 
@@ -169,34 +158,19 @@ func (w writer) Write(p []byte) (int, error) { w(p); return len(p), nil }
 var faults = []struct {
 	name string
 	seen bool // putting the content again replaces it
-	do   func(t *testing.T, c *Conn, s jetstream.Stream, o jetstream.ObjectInfo)
+	do   func(t *testing.T, c *Conn, digest string)
 }{
-	{"chunk too many", false, func(t *testing.T, c *Conn, _ jetstream.Stream, o jetstream.ObjectInfo) {
-		raw(t, c, chunkSubject+o.NUID, "more")
-		o.Size += 4
-		must(t, c.Files.describe(t.Context(), o))
+	{"chunk replaced", false, func(t *testing.T, c *Conn, digest string) {
+		raw(t, c, chunkSubject(digest, 1), strings.Repeat("x", chunkSize))
 	}},
-	{"chunks replaced", true, func(t *testing.T, c *Conn, s jetstream.Stream, o jetstream.ObjectInfo) {
-		must(t, s.Purge(t.Context(), jetstream.WithPurgeSubject(chunkSubject+o.NUID)))
-		raw(t, c, chunkSubject+o.NUID, strings.Repeat("x", chunkSize))
-		raw(t, c, chunkSubject+o.NUID, strings.Repeat("y", chunkSize+1))
+	{"chunk truncated", false, func(t *testing.T, c *Conn, digest string) {
+		raw(t, c, chunkSubject(digest, 1), "x")
 	}},
-	{"chunks missing", true, func(t *testing.T, _ *Conn, s jetstream.Stream, o jetstream.ObjectInfo) {
-		must(t, s.Purge(t.Context(), jetstream.WithPurgeSubject(chunkSubject+o.NUID)))
+	{"chunk missing", true, func(t *testing.T, c *Conn, digest string) {
+		must(t, c.streams.purge(t.Context(), fileStream, chunkSubject(digest, 1)))
 	}},
-	{"description is no JSON", true, func(t *testing.T, c *Conn, _ jetstream.Stream, o jetstream.ObjectInfo) {
-		raw(t, c, metaOf(o.Name), "{")
-	}},
-	{"description names all uploads", true, func(t *testing.T, c *Conn, _ jetstream.Stream, o jetstream.ObjectInfo) {
-		raw(t, c, metaOf(o.Name), `{"nuid":">","size":1}`)
-	}},
-	{"other content", true, func(t *testing.T, c *Conn, _ jetstream.Stream, o jetstream.ObjectInfo) {
-		_, err := c.Files.PutBytes(t.Context(), []byte("other"))
-		must(t, err)
-		sum := sha256.Sum256([]byte("other"))
-		other, err := c.Files.find(t.Context(), hex.EncodeToString(sum[:]))
-		must(t, err)
-		raw(t, c, metaOf(o.Name), fmt.Sprintf(`{"nuid":%q,"size":5}`, other.NUID))
+	{"last chunk missing", true, func(t *testing.T, c *Conn, digest string) {
+		must(t, c.streams.purge(t.Context(), fileStream, chunkSubject(digest, 2)))
 	}},
 }
 
@@ -218,12 +192,8 @@ func TestDamagedOnServer(t *testing.T) {
 	for _, fault := range faults {
 		t.Run(fault.name, func(t *testing.T) {
 			must(t, put(soon(t), owner, digest, path))
-			stream, err := owner.streams.open(t.Context(), fileStream)
-			must(t, err)
-			o, err := owner.Files.find(t.Context(), digest)
-			must(t, err)
-			fault.do(t, owner, stream, o)
-			_, err = worker.Files.FetchBytes(soon(t), digest)
+			fault.do(t, owner, digest)
+			_, err := worker.Files.FetchBytes(soon(t), digest)
 			wants(t, err, digest, "damaged", "nats stream purge")
 			if !fault.seen {
 				must(t, owner.Files.Remove(soon(t), digest))
@@ -256,7 +226,7 @@ func TestRestore(t *testing.T) {
 	fetched(t, c, file)
 	fetched(t, c, data)
 	for _, digest := range []string{removed, gone} {
-		if _, err := c.Files.find(t.Context(), digest); !errors.Is(err, ErrNotStored) {
+		if _, err := c.Files.FetchBytes(t.Context(), digest); !errors.Is(err, ErrNotStored) {
 			t.Errorf("%s: %v", digest, err)
 		}
 	}
@@ -290,7 +260,7 @@ func TestFilesAtOnce(t *testing.T) {
 	all.Wait()
 	c := s.dial(t, Options{})
 	_, err := c.Files.RemoveUnnamed(soon(t), func(string) bool { return true }, 0)
-	if left := subjectsOf(t, c); err != nil || len(left) != 2 {
+	if left := subjectsOf(t, c); err != nil || len(left) != 6 {
 		t.Errorf("error %v, and these subjects are left: %v", err, left)
 	}
 	fetched(t, c, digest)
@@ -308,33 +278,20 @@ func TestRemoveUnnamed(t *testing.T) {
 		return n
 	}
 	if n := removed(0, ""); n != 0 {
-		t.Errorf("%d subjects were removed from an empty bucket", n)
+		t.Errorf("%d files were removed from an empty store", n)
 	}
 	path, named := someFile(t, chunkSize+1)
 	must(t, put(t.Context(), c, named, path))
 	_, err := c.Files.PutBytes(t.Context(), []byte("unnamed"))
 	must(t, err)
-	raw(t, c, chunkSubject+"unfinished", "data")
-	raw(t, c, metaSubject+"bm90IGEgZGlnZXN0", "{")
-	raw(t, c, metaSubject+"!", "{")
+	raw(t, c, chunkSubject("unfinished", 3), "data")
+	raw(t, c, fileSubject+"foreign.x", "{")
 	before := len(subjectsOf(t, c))
 	if n := removed(time.Hour, named); n != 0 || len(subjectsOf(t, c)) != before {
-		t.Errorf("%d young subjects were removed; left: %v", n, subjectsOf(t, c))
+		t.Errorf("%d young files were removed; left: %v", n, subjectsOf(t, c))
 	}
-	if n := removed(0, named); n != 5 || len(subjectsOf(t, c)) != 2 {
-		t.Errorf("%d subjects were removed; left: %v", n, subjectsOf(t, c))
+	if n := removed(0, named); n != 3 || len(subjectsOf(t, c)) != 2 {
+		t.Errorf("%d files were removed; left: %v", n, subjectsOf(t, c))
 	}
 	fetched(t, c, named)
-}
-
-// A chunk is stored once even if responses get lost.
-func TestSendChunkAgain(t *testing.T) {
-	t.Parallel()
-	c := embedded(t, Options{})
-	for _, index := range []uint32{0, 0, 1} {
-		must(t, c.Files.sendChunk(soon(t), "upload", index, []byte("1")))
-	}
-	if n := subjectsOf(t, c)[chunkSubject+"upload"]; n != 2 {
-		t.Errorf("%d chunks", n)
-	}
 }

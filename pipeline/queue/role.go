@@ -31,10 +31,8 @@ const (
 )
 
 // readFiles lists the requests of parties that fetch files: the stream's configuration, once for
-// each connection, the last message of a subject for descriptions, and the next message of a
-// subject for chunks. The latter subject is in the request's payload, so the permission covers the
-// whole bucket. None of the requests makes a consumer.
-var readFiles = []string{streamInfo + fileStream, directGet + fileStream, directGet + fileStream + ".>"}
+// each connection, and the message of a subject for chunks. None of them makes a consumer.
+var readFiles = []string{streamInfo + fileStream, directGet + fileStream + "." + fileSubject + "*.*"}
 
 // GrantsOf returns the subjects that a role may use.
 func GrantsOf(r Role) Grants {
@@ -50,7 +48,7 @@ func GrantsOf(r Role) Grants {
 	case Submitter:
 		return Grants{
 			Publish: slices.Concat([]string{
-				accountInfo, chunkSubject + "*", metaSubject + "*", registrySubject + "*",
+				accountInfo, fileSubject + "*.*", registrySubject + "*",
 				registrySubject + "*" + desiredKey, askPrefix + "*",
 			}, readFiles, watching(registryBucket), watching(workerBucket)),
 			Subscribe: []string{ownInbox},

@@ -40,11 +40,9 @@ var streamConfigs = map[string]jetstream.StreamConfig{
 		MaxMsgSize: MaxResult + headerRoom, MaxAge: 30 * 24 * time.Hour, // for abandoned sweeps
 	},
 	fileStream: {
-		// The configuration of an object store, without the headers by which one message could
-		// remove all others.
-		Subjects:    []string{chunkSubject + ">", metaSubject + ">"},
+		Subjects:    []string{fileSubject + "*.*"},
 		Description: "Shatter: files and other content by SHA-256", Discard: jetstream.DiscardNew,
-		MaxMsgs: -1, MaxMsgSize: chunkSize + headerRoom, AllowDirect: true,
+		MaxMsgs: -1, MaxMsgsPerSubject: 1, MaxMsgSize: chunkSize + headerRoom, AllowDirect: true,
 	},
 	// nats.go would make the bucket with AllowDirect: then any server of a cluster responds to a
 	// read, perhaps with an old value. Without it the stream's leader responds, so a read returns

@@ -331,9 +331,9 @@ var forbidden = []act{
 	{name: "purge results", publish: "$JS.API.STREAM.PURGE.shatter-results"},
 	{name: "purge the registry", publish: "$JS.API.STREAM.PURGE.KV_shatter-sweeps"},
 	{name: "remove a message", publish: "$JS.API.STREAM.MSG.DELETE.KV_shatter-sweeps", data: `{"seq":1}`},
-	{name: "purge files", publish: "$JS.API.STREAM.PURGE.OBJ_shatter-files"},
-	{name: "remove a chunk", publish: "$JS.API.STREAM.MSG.DELETE.OBJ_shatter-files", data: `{"seq":1}`},
-	{name: "make a consumer of files", publish: "$JS.API.CONSUMER.CREATE.OBJ_shatter-files.x"},
+	{name: "purge files", publish: "$JS.API.STREAM.PURGE.shatter-files"},
+	{name: "remove a chunk", publish: "$JS.API.STREAM.MSG.DELETE.shatter-files", data: `{"seq":1}`},
+	{name: "make a consumer of files", publish: "$JS.API.CONSUMER.CREATE.shatter-files.x"},
 	{name: "make a consumer of results", publish: "$JS.API.CONSUMER.CREATE.shatter-results.x",
 		data: `{"stream_name":"shatter-results"}`},
 	{name: "make a consumer of jobs", publish: "$JS.API.CONSUMER.CREATE.shatter-jobs.x"},
@@ -355,8 +355,7 @@ var forbiddenToWorkers = []act{
 	{name: "read a sweep directly", publish: "$JS.API.DIRECT.GET.KV_shatter-sweeps.$KV.shatter-sweeps.s"},
 	{name: "watch the registry", publish: "$JS.API.CONSUMER.CREATE.KV_shatter-sweeps.x"},
 	{name: "ask a leader", publish: "shatter.ask.s"},
-	{name: "put a chunk", publish: "$O.shatter-files.C.x", data: "bad"},
-	{name: "describe a file", publish: "$O.shatter-files.M.x", data: "{}"},
+	{name: "put a chunk", publish: "shatter.file.x.0", data: "bad"},
 }
 
 var forbiddenToSubmitters = []act{
@@ -417,7 +416,7 @@ func (a act) try(t *testing.T, nc *nats.Conn, denied chan error) {
 // all others.
 func refuseRollup(t *testing.T, nc *nats.Conn) {
 	t.Helper()
-	for _, subject := range []string{"$KV.shatter-sweeps.t", "$O.shatter-files.C.x", "$O.shatter-files.M.x"} {
+	for _, subject := range []string{"$KV.shatter-sweeps.t", "shatter.file.x.0"} {
 		m := nats.NewMsg(subject)
 		m.Header.Set(jetstream.MsgRollup, "all")
 		answer, err := nc.RequestMsg(m, time.Minute)
