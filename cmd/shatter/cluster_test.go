@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -150,10 +149,6 @@ func TestMisfits(t *testing.T) {
 	plain := startServer(t)
 	ca, creds := filepath.Join(c.dir, "ca.pem"), filepath.Join(c.dir, "submitter.creds")
 	otherCA, foreign := filepath.Join(other.dir, "ca.pem"), filepath.Join(other.dir, "submitter.creds")
-	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	time.Sleep(1100 * time.Millisecond) // credentials count seconds
 	for _, tt := range []struct {
 		name string
@@ -178,10 +173,6 @@ func TestMisfits(t *testing.T) {
 			[]string{"unknown authority", "--tls-ca"}},
 		{"no authority", []string{"sweeps", "--server", c.url, "--creds", creds},
 			[]string{"unknown authority", "--tls-ca"}},
-		{"endless authority", []string{"sweeps", "--server", c.url, "--tls-ca", "/dev/zero", "--creds", creds},
-			[]string{"open /dev/zero: it is a device", "files of TLS"}},
-		{"piped certificate", []string{"sweeps", "--server", c.url, "--tls-ca", ca, "--tls-cert", pipe, "--tls-key", pipe},
-			[]string{"it is a named pipe", "files of TLS"}},
 		{"another name", append([]string{"sweeps"}, other.as("submitter")...),
 			[]string{"certificate of the NATS server is not accepted", "127.0.0.1", "--host"}},
 		{"no encryption", []string{"sweeps", "--server", plain, "--tls-ca", ca},

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
-	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/result/query"
 )
 
@@ -111,7 +110,7 @@ func (f *serveFlags) tls() (*tls.Config, error) {
 		return nil, wrong("--tls-cert and --tls-key belong together: give both")
 	}
 	load := func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-		pair, err := queue.TLS{Cert: f.tlsCert, Key: f.tlsKey}.Certificate()
+		pair, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey)
 		return &pair, err
 	}
 	if _, err := load(nil); err != nil {

@@ -29,7 +29,7 @@ type Options struct {
 	Credentials string
 
 	Roles []Role // roles that credentials of `shatter cluster` may have; nil: any
-	TLS   TLS
+	TLS
 
 	// Patience is the time after which a call fails if the server does not respond, or refuses the
 	// call for a transient reason; 0: the call waits until its context ends.
@@ -42,6 +42,13 @@ type Options struct {
 	// Awake is called in simulations when a timer of a lease fires; nil: nothing is called. It
 	// returns once the process runs, because a simulated process may have been stopped meanwhile.
 	Awake func()
+}
+
+// TLS names the PEM files of an encrypted connection, which are read again for each connection. With
+// the zero value, a connection to a server with TLS uses the authorities that this machine trusts.
+type TLS struct {
+	CA        string // authority that signed the server's certificate; if set, connections without TLS fail
+	Cert, Key string // this party's certificate, if the server requires one
 }
 
 // A Conn is the connection of one party to a server. It survives restarts of the server: calls wait
@@ -128,9 +135,14 @@ func natsOptions(c *Conn) []nats.Option {
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { c.complain(err) }),
 	}
 	if c.opts.Credentials != "" { // expired credentials may be renewed
-		list = append(list, c.access.option(), nats.IgnoreAuthErrorAbort())
+		list = append(list, nats.UserCredentials(c.opts.Credentials), nats.IgnoreAuthErrorAbort())
 	}
-	list = append(list, c.opts.TLS.options()...)
+	if c.opts.CA != "" {
+		list = append(list, nats.RootCAs(c.opts.CA))
+	}
+	if c.opts.Cert != "" {
+		list = append(list, nats.ClientCert(c.opts.Cert, c.opts.Key))
+	}
 	if c.opts.Dialer != nil {
 		list = append(list, nats.SetCustomDialer(c.opts.Dialer))
 	}

@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/nats-io/jwt/v2"
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nkeys"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
 )
@@ -22,35 +19,39 @@ type Credential struct {
 	Expires time.Time // zero: unlimited
 }
 
+// expired reports whether the credential is not valid any more.
+func (c *Credential) expired() bool { return !c.Expires.IsZero() && !time.Now().Before(c.Expires) }
+
 // maxCredentials is the maximum size of a credentials file in bytes.
 const maxCredentials = 64 << 10
 
-// readCredential reads a credentials file: its holder, its token, and the holder's signing key.
-func readCredential(path string) (who Credential, token string, key nkeys.KeyPair, err error) {
+// readCredential reads the holder of a credentials file.
+func readCredential(path string) (who Credential, err error) {
 	text, err := disk.ReadFile(path, maxCredentials)
 	if errors.Is(err, fs.ErrNotExist) {
-		return who, "", nil, err
+		return who, err
 	}
 	if err == nil {
-		who, token, key, err = decodeCredential(text)
+		who, err = decodeCredential(text)
 	}
 	if err != nil {
 		err = fmt.Errorf("%q is no credentials file: %w", path, err)
 	}
-	return who, token, key, err
+	return who, err
 }
 
 // decodeCredential decodes the content of a credentials file.
-func decodeCredential(text []byte) (who Credential, token string, key nkeys.KeyPair, err error) {
-	if token, err = jwt.ParseDecoratedJWT(text); err != nil {
-		return who, "", nil, err
+func decodeCredential(text []byte) (who Credential, err error) {
+	token, err := jwt.ParseDecoratedJWT(text)
+	if err != nil {
+		return who, err
 	}
 	claims, err := jwt.DecodeUserClaims(token)
 	if err != nil {
-		return who, "", nil, err
+		return who, err
 	}
-	if key, err = jwt.ParseDecoratedUserNKey(text); err != nil {
-		return who, "", nil, errors.New("it has no key")
+	if _, err := jwt.ParseDecoratedUserNKey(text); err != nil {
+		return who, errors.New("it has no key")
 	}
 	who.Name = claims.Name
 	for _, r := range []Role{Coordinator, Submitter, Worker} {
@@ -61,7 +62,7 @@ func decodeCredential(text []byte) (who Credential, token string, key nkeys.KeyP
 	if claims.Expires > 0 {
 		who.Expires = time.Unix(claims.Expires, 0)
 	}
-	return who, token, key, nil
+	return who, nil
 }
 
 // RoleTag returns the tag of a role in a credential. The server derives permissions from the
@@ -71,11 +72,9 @@ func RoleTag(r Role) string { return "shatter-" + string(r) }
 // An access holds a party's means to connect to a server: its URL and its credentials file.
 type access struct {
 	url   string
-	file  string // path of the credentials file; "": none
-	roles []Role // see Options
-
-	mu  sync.Mutex
-	who Credential // last content of the file; only Expires changes after identify
+	file  string     // path of the credentials file; "": none
+	roles []Role     // see Options
+	who   Credential // content of the file when the connection was made
 }
 
 // limited reports whether the credentials permit neither to make streams nor to remove messages
@@ -87,7 +86,7 @@ func (a *access) identify() (err error) {
 	if a.file == "" {
 		return nil
 	}
-	if a.who, _, _, err = readCredential(a.file); err != nil {
+	if a.who, err = readCredential(a.file); err != nil {
 		return a.fault(BadCredentials, "credentials cannot be used", err)
 	}
 	if a.roles != nil && a.who.Role != "" && !slices.Contains(a.roles, a.who.Role) {
@@ -96,35 +95,12 @@ func (a *access) identify() (err error) {
 		e.Role = a.roles[0]
 		return e
 	}
-	if a.who.Expires.IsZero() || time.Now().Before(a.who.Expires) {
-		return nil
+	if a.who.expired() {
+		return a.fault(Expired, "credentials have expired", fmt.Errorf("%q was good until %s",
+			a.file, a.who.Expires.Format(time.DateTime)))
 	}
-	return a.fault(Expired, "credentials have expired", fmt.Errorf("%q was good until %s",
-		a.file, a.who.Expires.Format(time.DateTime)))
-}
-
-// option returns the option that reads the credentials file for every new connection, so that
-// renewed credentials take effect without a restart.
-func (a *access) option() nats.Option {
-	return nats.UserJWT(func() (string, error) {
-		who, token, _, err := readCredential(a.file)
-		a.mu.Lock()
-		a.who.Expires = who.Expires
-		a.mu.Unlock()
-		return token, err
-	}, func(nonce []byte) ([]byte, error) {
-		_, _, key, err := readCredential(a.file)
-		if err != nil {
-			return nil, err
-		}
-		defer key.Wipe()
-		return key.Sign(nonce)
-	})
+	return nil
 }
 
 // Holder returns the holder of the connection's credentials; the zero value if it has none.
-func (c *Conn) Holder() Credential {
-	c.access.mu.Lock()
-	defer c.access.mu.Unlock()
-	return c.access.who
-}
+func (c *Conn) Holder() Credential { return c.access.who }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -120,15 +121,12 @@ func (a *access) refused(err error) *ConnectError {
 	if a.file == "" {
 		return a.fault(NoCredentials, reason, err)
 	}
-	a.mu.Lock()
-	who := a.who
-	a.mu.Unlock()
-	late := !who.Expires.IsZero() && !time.Now().Before(who.Expires)
-	if late || isAny(err, nats.ErrAuthExpired, nats.ErrAuthRevoked) {
+	who, unread := readCredential(a.file) // it may have been renewed
+	if unread == nil && who.expired() || isAny(err, nats.ErrAuthExpired, nats.ErrAuthRevoked) {
 		return a.fault(Expired, reason, fmt.Errorf("credentials %q have expired, or were revoked: %w", a.file, err))
 	}
 	return a.misfit(reason, fmt.Errorf("it does not know who issued %q to %q, or has revoked it: %w",
-		a.file, who.Name, err), "give credentials that were issued for this very cluster")
+		a.file, a.who.Name, err), "give credentials that were issued for this very cluster")
 }
 
 // connectError explains why the first connection failed.
@@ -185,27 +183,11 @@ func jetStreamError(where string, err error) *ConnectError {
 	return e
 }
 
+// secretPattern matches a URL up to the end of its password or token.
+var secretPattern = regexp.MustCompile(`(^|,)(\w+://)?([^:@/,]*:)?[^,]*@`)
+
 // Redact removes passwords and tokens from a list of URLs.
-func Redact(list string) string {
-	urls := strings.Split(list, ",")
-	for i, s := range urls {
-		s = strings.TrimSpace(s)
-		if at := strings.LastIndex(s, "@"); at >= 0 {
-			u, err := url.Parse(s)
-			switch {
-			case err != nil || u.Scheme == "":
-				s = "xxxxx" + s[at:]
-			case u.User != nil:
-				if _, ok := u.User.Password(); !ok { // a token
-					u.User = url.User("xxxxx")
-				}
-				s = u.Redacted()
-			}
-		}
-		urls[i] = s
-	}
-	return strings.Join(urls, ",")
-}
+func Redact(list string) string { return secretPattern.ReplaceAllString(list, "${1}${2}${3}xxxxx@") }
 
 // isAny reports whether [errors.Is] holds for one of the targets.
 func isAny(err error, targets ...error) bool {

@@ -43,12 +43,9 @@ func FuzzCredential(f *testing.F) {
 	f.Add([]byte("-----BEGIN NATS USER JWT-----\n\n------END NATS USER JWT------\n"))
 	f.Add([]byte("eyJ0eXAiOiJKV1QiLCJhbGciOiJlZDI1NTE5LW5rZXkifQ.e30.AA"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		who, token, key, err := decodeCredential(text)
-		if err != nil {
-			return
-		}
-		if _, err := key.Sign([]byte("nonce")); err != nil || token == "" {
-			t.Errorf("%+v: token %q, %v", who, token, err)
+		who, err := decodeCredential(text)
+		if _, noKey := jwt.ParseDecoratedUserNKey(text); err == nil && noKey != nil {
+			t.Errorf("%+v: %v", who, noKey)
 		}
 	})
 }
