@@ -44,12 +44,10 @@ var examples = map[string]string{
 	"serve": "shatter serve out",
 	"compare": "shatter compare out other\nshatter compare out --by replica\n" +
 		"shatter compare out --by algorithm=expmech/em,expmech/pf",
-	"merge":             "shatter merge out other",
 	"submit":            "shatter submit mine.yaml --server nats://host:4222",
 	"sweeps":            "shatter sweeps --server nats://host:4222",
 	"status":            "shatter status 0123",
 	"watch":             "shatter watch 0123",
-	"logs":              "shatter logs 0123",
 	"pause":             "shatter pause 0123",
 	"resume":            "shatter resume 0123 --budget 50000",
 	"cancel":            "shatter cancel 0123",

@@ -134,11 +134,10 @@ Data goes to stdout, everything else to stderr. Exit codes:
 		confined(attachable(runCommand())), confined(verifyCommand()), confined(attachable(trialCommand())),
 		cacheCommand())
 	addGroup(root, "Results",
-		tableCommand(), plotCommand(), reportCommand(), queryCommand(), serveCommand(), compareCommand(),
-		mergeCommand())
+		tableCommand(), plotCommand(), reportCommand(), queryCommand(), serveCommand(), compareCommand())
 	addGroup(root, "Plugins", pluginCommand())
 	addGroup(root, "Cluster",
-		confined(submitCommand()), sweepsCommand(), statusCommand(), watchCommand(), logsCommand(), pauseCommand(),
+		confined(submitCommand()), sweepsCommand(), statusCommand(), watchCommand(), pauseCommand(),
 		resumeCommand(), cancelCommand(), resultsCommand(), deleteCommand(), confined(workerCommand()),
 		workersCommand(),
 		coordinatorCommand(), clusterCommand())

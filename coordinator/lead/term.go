@@ -21,7 +21,6 @@ type term struct {
 	*Record // record of the sweep when the term began
 	began   time.Time
 	log     *slog.Logger
-	lines   *lines
 	end     context.CancelCauseFunc // ends the work
 	ctx     context.Context         // ends with the work
 	rest    time.Duration           // pause before the next term; read after run
@@ -34,10 +33,9 @@ type term struct {
 
 func newTerm(s *server, r *Record) *term {
 	t := &term{
-		server: s, Record: r, began: time.Now(), lines: &lines{}, now: State{Phase: "becoming the leader"},
+		server: s, Record: r, began: time.Now(), log: s.Log.With("sweep", r.ID),
+		now: State{Reason: fmt.Sprintf("coordinator %s is about to lead it", s.Name)},
 	}
-	t.log = slog.New(slog.NewMultiHandler(
-		slog.NewTextHandler(t.lines, nil), s.Log.With("sweep", r.ID).Handler()))
 	t.ctx, t.end = context.WithCancelCause(context.Background())
 	return t
 }
@@ -72,6 +70,12 @@ const closingTime = 20 * time.Second
 func (t *term) run(ctx context.Context, over *queue.Leader) {
 	defer t.end(nil)
 	defer context.AfterFunc(ctx, func() { t.end(context.Cause(ctx)) })()
+	stop, err := t.Conn.Respond(t.ID, t.answer)
+	if err != nil {
+		t.log.Error("the sweep cannot be led here", "error", err.Error())
+		return
+	}
+	defer stop()
 	l, err := t.acquire(over)
 	if err != nil {
 		t.Log.Debug("sweep not led", "sweep", t.ID, "error", err.Error())
@@ -81,14 +85,9 @@ func (t *term) run(ctx context.Context, over *queue.Leader) {
 	defer context.AfterFunc(l.Context(), func() { t.end(context.Cause(l.Context())) })()
 	t.log.Info("leading", "epoch", l.Epoch, "coordinator", t.Name)
 	t.mu.Lock()
-	t.now.Epoch = l.Epoch
+	t.now.Epoch, t.now.Reason = l.Epoch, ""
 	t.mu.Unlock()
-	stop, err := t.Conn.Respond(t.ID, t.answer)
-	if err == nil {
-		err = t.lead(l)
-		defer stop()
-	}
-	if err != nil && t.ctx.Err() == nil {
+	if err := t.lead(l); err != nil && t.ctx.Err() == nil {
 		t.wait(err)
 	}
 	patience := closingTime
@@ -103,29 +102,18 @@ func (t *term) run(ctx context.Context, over *queue.Leader) {
 	t.log.Info("term ended", "why", fmt.Sprint(context.Cause(t.ctx)))
 }
 
-// acquire acquires the lease. If the server does not store it within the duration of a lease, acquire
-// responds to requests with that reason meanwhile.
+// acquire acquires the lease. If the server does not store it within the duration of a lease, that
+// is the reason in responses to requests.
 func (t *term) acquire(over *queue.Leader) (*queue.LeaderLease, error) {
-	trying, cancel := context.WithCancel(t.ctx)
-	var reporting sync.WaitGroup
-	defer reporting.Wait()
-	defer cancel()
-	reporting.Go(func() {
-		select {
-		case <-time.After(t.Lease):
-		case <-trying.Done():
-			return
-		}
+	late := time.AfterFunc(t.Lease, func() {
 		why := t.Conn.NoAnswerError(t.Lease, errors.New("it does not store who leads the sweep"))
-		t.setProblem(fmt.Sprintf("coordinator %s cannot lead it: %v", t.Name, why))
-		defer t.setProblem("")
-		stop, err := t.Conn.Respond(t.ID, t.answer)
-		if err != nil {
-			return
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.now.Epoch == 0 {
+			t.now.Reason = fmt.Sprintf("coordinator %s cannot lead it: %v", t.Name, why)
 		}
-		defer stop()
-		<-trying.Done()
 	})
+	defer late.Stop()
 	return t.registry.AcquireLease(t.ctx, t.ID, t.Name, t.Lease, over)
 }
 
@@ -186,7 +174,7 @@ const maxListed = 100
 
 // finish stores how the sweep ended.
 func (t *term) finish(l *queue.LeaderLease, end End) error {
-	end.Epoch, end.Leader, end.At, end.Log = l.Epoch, t.Name, time.Now().UTC(), t.lines.last()
+	end.Epoch, end.Leader, end.At = l.Epoch, t.Name, time.Now().UTC()
 	if s := end.Summary; s != nil { // its result has all of them
 		s.Alarms = s.Alarms[:min(len(s.Alarms), maxListed)]
 		s.RefutedBounds = s.RefutedBounds[:min(len(s.RefutedBounds), maxListed)]
