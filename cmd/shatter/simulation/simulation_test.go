@@ -27,16 +27,25 @@ import (
 	"github.com/shatterlab/shatter/coordinator/lead"
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/queue"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 var (
-	schedules = flag.Int("sim.schedules", 40, "number of schedules, one for each seed")
+	schedules = flag.Int("sim.schedules", usualSchedules(), "number of schedules, one for each seed")
 	firstSeed = flag.Uint64("sim.seed", 1, "seed of the first schedule")
 	mostCPU   = flag.Duration("sim.cpu", 0, "CPU time after which no more schedules begin; 0: any")
 	shrinks   = flag.Bool("sim.shrink", true, "leave out faults of a schedule that fails, as long as it still does")
 	keep      = flag.String("sim.keep", "all", "numbers of the faults of the seed that happen, from 0 on, or all or none")
 	logPath   = flag.String("sim.log", "", "file for the log of the last schedule")
 )
+
+// usualSchedules is smaller under the race detector, which slows schedules down by a factor of ten.
+func usualSchedules() int {
+	if testkit.Race {
+		return 8
+	}
+	return 40
+}
 
 func TestMain(m *testing.M) {
 	flag.Parse()
