@@ -1,16 +1,15 @@
 package schemas
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
 	"pgregory.net/rapid"
 )
@@ -26,7 +25,7 @@ func TestExamplesFitTheSchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := fits(root, root, decode(t, string(src)), ""); err != nil {
+		if err := root.Validate(decode(t, string(src))); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
@@ -53,7 +52,7 @@ func TestMistakesDoNotFitTheSchema(t *testing.T) {
 		{"name: x\nalgorithms: [{use: a, rounds: {}}]", "algorithms"},
 		{"name: x\ngrids: []", "grids"},
 	} {
-		err := fits(root, root, decode(t, tt.src), "")
+		err := root.Validate(decode(t, tt.src))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: error %v, want one about %s", tt.src, err, tt.want)
 		}
@@ -69,133 +68,13 @@ func decode(t *testing.T, src string) any {
 	return v
 }
 
-func readSchema(t *testing.T) map[string]any {
+func readSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	b, err := os.ReadFile("sweep.schema.json")
+	s, err := jsonschema.NewCompiler().Compile("sweep.schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var root map[string]any
-	if err := json.Unmarshal(b, &root); err != nil {
-		t.Fatal(err)
-	}
-	return root
-}
-
-// fits validates v against a schema with the keywords that this schema uses.
-func fits(root, schema map[string]any, v any, path string) error {
-	for keyword, rule := range schema {
-		if err := keep(root, schema, keyword, rule, v, path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func keep(root, schema map[string]any, keyword string, rule, v any, path string) error {
-	number, isNumber := asFloat(v)
-	list, isList := v.([]any)
-	object, isObject := v.(map[string]any)
-	text, isText := v.(string)
-	limit, _ := rule.(float64)
-	bad := func(broken bool) error {
-		if broken {
-			return fmt.Errorf("%s: %v breaks %s %v", path, v, keyword, rule)
-		}
-		return nil
-	}
-	switch keyword {
-	case "$ref":
-		name := strings.TrimPrefix(rule.(string), "#/$defs/")
-		return fits(root, root["$defs"].(map[string]any)[name].(map[string]any), v, path)
-	case "anyOf":
-		for _, option := range rule.([]any) {
-			if fits(root, option.(map[string]any), v, path) == nil {
-				return nil
-			}
-		}
-		return bad(true)
-	case "type":
-		_, isBool := v.(bool)
-		is := map[any]bool{"string": isText, "number": isNumber, "integer": isNumber && number == math.Trunc(number), "boolean": isBool,
-			"array": isList, "object": isObject}
-		return bad(!is[rule])
-	case "const":
-		return bad(!reflect.DeepEqual(v, rule))
-	case "enum":
-		for _, option := range rule.([]any) {
-			if option == v {
-				return nil
-			}
-		}
-		return bad(true)
-	case "minimum":
-		return bad(isNumber && number < limit)
-	case "exclusiveMinimum":
-		return bad(isNumber && number <= limit)
-	case "maximum":
-		return bad(isNumber && number > limit)
-	case "exclusiveMaximum":
-		return bad(isNumber && number >= limit)
-	case "minItems":
-		return bad(isList && len(list) < int(limit))
-	case "maxItems":
-		return bad(isList && len(list) > int(limit))
-	case "maxLength":
-		return bad(isText && len(text) > int(limit))
-	case "pattern":
-		return bad(isText && !regexp.MustCompile(rule.(string)).MatchString(text))
-	case "items":
-		for i, item := range list {
-			if err := fits(root, rule.(map[string]any), item, fmt.Sprintf("%s[%d]", path, i)); err != nil {
-				return err
-			}
-		}
-	case "required":
-		for _, key := range rule.([]any) {
-			if _, ok := object[key.(string)]; isObject && !ok {
-				return fmt.Errorf("%s: %v is missing", path, key)
-			}
-		}
-	case "properties", "additionalProperties":
-		return keepObject(root, schema, keyword, rule, object, path)
-	case "$schema", "$defs", "title", "description", "default":
-	default:
-		return fmt.Errorf("the test knows no keyword %q", keyword)
-	}
-	return nil
-}
-
-func keepObject(root, schema map[string]any, keyword string, rule any, object map[string]any, path string) error {
-	properties, _ := schema["properties"].(map[string]any)
-	for key, v := range object {
-		inner, known := properties[key]
-		if known == (keyword == "additionalProperties") {
-			continue
-		}
-		if keyword == "additionalProperties" {
-			if rule == false {
-				return fmt.Errorf("%s: unknown key %q", path, key)
-			}
-			inner = rule
-		}
-		if err := fits(root, inner.(map[string]any), v, path+"."+key); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func asFloat(v any) (float64, bool) {
-	switch v := v.(type) {
-	case int:
-		return float64(v), true
-	case uint64:
-		return float64(v), true
-	case float64:
-		return v, true
-	}
-	return 0, false
+	return s
 }
 
 func TestWholeNumbers(t *testing.T) {
