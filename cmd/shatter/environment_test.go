@@ -98,6 +98,7 @@ func TestWarnings(t *testing.T) {
 // A library that a plugin in Python imports is part of its identity, like its code: recorded outcomes are compared
 // after a change, some of them at the largest sample size, and messages name what has changed.
 func TestEnvironment(t *testing.T) {
+	testkit.Long(t)
 	interpreter := testkit.Python(t, "grpc, google.protobuf, numpy")
 	t.Chdir(t.TempDir())
 	lib := t.TempDir()
