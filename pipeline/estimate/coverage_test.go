@@ -235,21 +235,6 @@ func costs(t interface{ Fatal(...any) }, find Find, slope float64, runs int) (tr
 	return trials, oracle(continuous, 1000, find.Within, find.Confidence, find.Target)
 }
 
-// TestTrialsBesideTheOracle checks the cost of a search, including spot checks.
-func TestTrialsBesideTheOracle(t *testing.T) {
-	const runs = 15
-	for _, c := range []struct{ slope, within, target float64 }{{2, 1.5, 0.9}, {5, 1.25, 0.9}, {5, 1.1, 0.95}} {
-		find := usual()
-		find.Within, find.Target = c.within, c.target
-		trials, ideal := costs(t, find, c.slope, runs)
-		median, most := trials[runs/2]/ideal, trials[runs*9/10]/ideal
-		t.Logf("%+v: %.2f times the oracle's %.0f trials, %.2f at the 90 %% point", c, median, ideal, most)
-		if median > 3 || most > 6 {
-			t.Errorf("%+v: %.2f times the oracle's %.0f trials, %.2f at the 90 %% point", c, median, ideal, most)
-		}
-	}
-}
-
 // TestPredictions checks that Left predicts the remaining trials within a factor of three at the median.
 func TestPredictions(t *testing.T) {
 	find := usual()

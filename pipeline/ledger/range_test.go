@@ -28,7 +28,7 @@ func TestRange(t *testing.T) {
 		ledgertest.Add(t, l, b)
 	}
 	known := slices.Collect(l.Outcomes([32]byte{1}, n))
-	for range 200 {
+	for range 50 {
 		first := r.Int64N(most)
 		last := first + r.Int64N(most-first+600)
 		var got, want []ledger.Outcome

@@ -230,17 +230,6 @@ func TestSet(t *testing.T) {
 	}
 }
 
-func TestSnake(t *testing.T) {
-	for name, want := range map[string]string{
-		"Rounds": "rounds", "RoundCount": "round_count", "VCDim": "vc_dim", "MaxVC": "max_vc", "N": "n",
-		"L2Norm": "l2_norm", "Raw_Input": "raw_input",
-	} {
-		if got := snake(name); got != want {
-			t.Errorf("%s: %s", name, got)
-		}
-	}
-}
-
 // TestCheck checks that the response contains the parameters that an author's Check resolves, and
 // that Learn receives the same ones.
 func TestCheck(t *testing.T) {

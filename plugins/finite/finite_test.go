@@ -13,18 +13,6 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-func TestSpecOf(t *testing.T) {
-	got := SpecOf(algo.Problem{Class: "thresholds", Domain: 5, Dim: 1, NoConstant: true, Matrix: "01"})
-	want := concept.Spec{Name: "thresholds", Domain: 5, Dim: 1, NoConstant: true, Matrix: "01"}
-	if got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-	want = concept.Spec{Name: "parities", Dim: 3}
-	if p := PlaceOf(algo.Problem{Class: "parities", Dim: 3}, "code", 7); p != (Place{want, "code", 7}) {
-		t.Errorf("%+v, want the separator of kind code and seed 7 of %+v", p, want)
-	}
-}
-
 func TestCounted(t *testing.T) {
 	for _, c := range []struct {
 		problem algo.Problem
@@ -68,16 +56,6 @@ func TestLearn(t *testing.T) {
 	_, err = learn(context.Background(), trial, algo.NewData([]float64{3}, 1, y[:1]))
 	if err == nil || !strings.Contains(err.Error(), "point 3 of example 0") {
 		t.Errorf("point outside the domain: %v", err)
-	}
-}
-
-func TestLogOthers(t *testing.T) {
-	for _, c := range []struct{ hypotheses, want float64 }{
-		{1, math.Inf(-1)}, {2, 0}, {257, math.Log(256)}, {1 << 60, math.Log(1 << 60)},
-	} {
-		if got := LogOthers(math.Log(c.hypotheses)); got != c.want {
-			t.Errorf("%v hypotheses: %v, want %v", c.hypotheses, got, c.want)
-		}
 	}
 }
 
