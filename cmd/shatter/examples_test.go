@@ -45,9 +45,7 @@ func TestTemplatesAreValid(t *testing.T) {
 			t.Errorf("check %s: exit %d: %s%s", name, code, out, errs)
 		}
 		text := testkit.ReadFile(t, file)
-		for _, want := range []string{
-			"#   shatter run " + file, "#   shatter table shatter-out/mine", "#   shatter plot shatter-out/mine",
-		} {
+		for _, want := range []string{"#   shatter run " + file, "#   shatter table shatter-out/mine"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s does not say %q", name, want)
 			}

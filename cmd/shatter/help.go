@@ -69,6 +69,7 @@ var examples = map[string]string{
 	"plugin serve":    "shatter plugin serve",
 	"plugin describe": "shatter plugin describe expmech/em",
 	"plugin test":     "shatter plugin test ./mine",
+	"audit":           "shatter audit ./mine\nshatter audit ./mine privacy.epsilon=0.1 n=[50]",
 	"doctor":          "shatter doctor\nshatter doctor sweeps --server nats://host:4222",
 	"version":         "shatter version",
 }

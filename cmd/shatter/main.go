@@ -135,7 +135,7 @@ Data goes to stdout, everything else to stderr. Exit codes:
 		cacheCommand())
 	addGroup(root, "Results",
 		tableCommand(), plotCommand(), reportCommand(), queryCommand(), serveCommand(), compareCommand())
-	addGroup(root, "Plugins", pluginCommand())
+	addGroup(root, "Plugins", pluginCommand(), confined(attachable(auditCommand())))
 	addGroup(root, "Cluster",
 		confined(submitCommand()), sweepsCommand(), statusCommand(), watchCommand(), pauseCommand(),
 		resumeCommand(), cancelCommand(), resultsCommand(), deleteCommand(), confined(workerCommand()),
