@@ -112,7 +112,7 @@ func (f *Files) PutBytes(ctx context.Context, data []byte) (digest string, err e
 // MaxBytes.
 func (f *Files) FetchBytes(ctx context.Context, digest string) ([]byte, error) {
 	var b memory
-	err := f.fetch(ctx, digest, &b)
+	err := f.Fetch(ctx, digest, &b)
 	return b.content.Bytes(), err
 }
 
@@ -124,12 +124,6 @@ func (m *memory) Write(b []byte) (int, error) {
 		return 0, fmt.Errorf("it has more than the %d bytes that memory may take; fetch it as a file", MaxBytes)
 	}
 	return m.content.Write(b)
-}
-
-// Fetch writes the content with this digest to an empty file, and verifies it. After an error the
-// file may hold anything.
-func (f *Files) Fetch(ctx context.Context, digest string, to *os.File) error {
-	return f.fetch(ctx, digest, to)
 }
 
 // Restore puts content again that this process has put on the server and that the server has lost.
@@ -289,8 +283,9 @@ func (f *Files) send(ctx context.Context, digest string, from source, first int6
 	return nil
 }
 
-// fetch writes content to a writer, and verifies it.
-func (f *Files) fetch(ctx context.Context, digest string, to io.Writer) error {
+// Fetch writes the content with this digest to a writer, and verifies it. After an error the writer
+// may have received anything.
+func (f *Files) Fetch(ctx context.Context, digest string, to io.Writer) error {
 	err := checkDigest(digest)
 	sum := sha256.New()
 	for index, more := int64(0), err == nil; more; index++ {

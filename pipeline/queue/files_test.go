@@ -144,7 +144,7 @@ func TestServerRestartsDuringTransfer(t *testing.T) {
 	}
 	var got bytes.Buffer
 	read, restarts = 0, 0
-	must(t, c.Files.fetch(soon(t), digest, io.MultiWriter(&got, writer(restart))))
+	must(t, c.Files.Fetch(soon(t), digest, io.MultiWriter(&got, writer(restart))))
 	if restarts != 1 || !bytes.Equal(got.Bytes(), data) {
 		t.Errorf("%d bytes came, with %d restarts", got.Len(), restarts)
 	}
