@@ -209,6 +209,105 @@ func TestBetsAreFair(t *testing.T) {
 	}
 }
 
+// TestEvidenceIsFair checks that the e-process against the true n* has no positive expected gain
+// in a round. It runs searches, and in each of their rounds computes the exact mean over all
+// outcomes of the round, which must not exceed the previous value of the e-process.
+func TestEvidenceIsFair(t *testing.T) {
+	for _, target := range []float64{0.9} {
+		find := usual()
+		find.From, find.To, find.Target, find.Confidence = 100, 4096, target, 0.999
+		w := world{rate: logistic(150, 2, target), seed: 5}
+		type told struct {
+			n          int64
+			first      int
+			count, won int
+		}
+		var history []told
+		replay := func(rounds ...told) *Search {
+			s, err := NewSearch(find)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range slices.Concat(history, rounds) {
+				for i := range r.count {
+					outcome := Miss
+					if i < r.won {
+						outcome = Success
+					}
+					s.Add(r.n, r.first+i, outcome)
+				}
+			}
+			return s
+		}
+		against := func(s *Search, star int64) (log float64) { // e-process against n* = star
+			for _, p := range s.read {
+				if p.N >= star {
+					log += p.wealth[insufficient]
+				} else {
+					log += p.wealth[sufficient]
+				}
+			}
+			return log
+		}
+		checked := 0 // number of rounds in which the belief bets
+		for range 9 {
+			s := replay()
+			blocks := s.Want()
+			if s.Done() || s.spots != nil || len(blocks) > 2 {
+				break
+			}
+			if len(blocks) == 1 {
+				blocks = append(blocks, Block{N: blocks[0].N})
+			}
+			a, b := blocks[0], blocks[1]
+			if a.Count*b.Count > 300 {
+				break
+			}
+			stars := []int64{a.N, b.N, b.N + 1, (a.N + b.N) / 2}
+			rates := []float64{0, 0.5} // fractions of the distance from Target to the end of its side
+			mean := make([]float64, len(stars)*len(rates))
+			for i := range a.Count + 1 {
+				for j := range b.Count + 1 {
+					next := replay(told{a.N, a.First, a.Count, i}, told{b.N, b.First, b.Count, j})
+					for k := range mean {
+						star, part := stars[k/len(rates)], rates[k%len(rates)]
+						chance := func(b Block, won int) float64 {
+							p := target + part*(1-target)
+							if b.N < star {
+								p = target - part*target
+							}
+							return distuv.Binomial{N: float64(b.Count), P: p}.Prob(float64(won))
+						}
+						mean[k] += chance(a, i) * chance(b, j) * math.Exp(against(next, star))
+					}
+				}
+			}
+			for k := range mean {
+				star := stars[k/len(rates)]
+				if before := math.Exp(against(s, star)); mean[k] > before*(1+1e-9) {
+					t.Errorf("target %v, round of %v: E(%d) grows from %v to %v on the average", target, blocks, star, before,
+						mean[k])
+				}
+			}
+			if !s.doubling {
+				checked++
+			}
+			for _, b := range s.Want() {
+				won := 0
+				for i := range b.Count {
+					if w.outcome(b.N, b.First+i) == Success {
+						won++
+					}
+				}
+				history = append(history, told{b.N, b.First, b.Count, won})
+			}
+		}
+		if checked < 4 {
+			t.Errorf("target %v: the belief bets in %d rounds", target, checked)
+		}
+	}
+}
+
 // oracle returns the number of trials that would suffice if the success rates at both ends of an
 // ideal bracket were known: ends at n*/sqrt(within) and n* sqrt(within), each tested at half the
 // error probability by the likelihood ratio.

@@ -116,6 +116,33 @@ func TestRegressionFindsEachForm(t *testing.T) {
 	})
 }
 
+// TestJointIntervals checks the half-widths of the intervals of several terms, in standard errors:
+// quantiles of the normal distribution, or of Student's if the repetitions do not scatter, at
+// level/(2 terms), by Bonferroni. The values are from tables.
+func TestJointIntervals(t *testing.T) {
+	x := [][]float64{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 0}, {0, 1, 1}, {1, 0, 1}}
+	for _, c := range []struct {
+		terms         int
+		normal, freed float64
+	}{{1, 1.959964, 2.570582}, {3, 2.393980, 4.856656}} { // 5 and 3 degrees of freedom
+		for _, scatter := range []float64{1, 0} {
+			var rows [][]float64
+			var cells []*Observation
+			for i, row := range x {
+				rows = append(rows, row[:c.terms])
+				cells = append(cells, &Observation{Y: float64(i * i), Error: scatter})
+			}
+			want := c.normal
+			if scatter == 0 {
+				want = c.freed
+			}
+			for _, k := range Regress(form(t, "sum"), rows, c.terms, cells, make([]float64, 6), 0.05).Coefficients {
+				close(t, "half-width", (k.High-k.Low)/2/k.Error, want, 1e-6)
+			}
+		}
+	}
+}
+
 // TestErrorsOfSharedData checks cells that share their data: a common shift of all cells does not
 // move the slope, and opposite shifts move it more than independent ones.
 func TestErrorsOfSharedData(t *testing.T) {

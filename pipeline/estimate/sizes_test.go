@@ -149,6 +149,24 @@ func TestSizesShowsNoMoreWithoutLostTrials(t *testing.T) {
 	})
 }
 
+// The sizes and cells of a table share its error probability equally, for statements that hold
+// however often it is read and its trials are raised.
+func TestSizesShareTheLevel(t *testing.T) {
+	const trials, beta, cells = 200, 0.1, 4
+	for successes := range trials + 1 {
+		l := newSizes(trials, beta, cells, 10, 20, 30)
+		feed(l, 20, successes, 0, nil)
+		const level = 0.05 / (3 * cells)
+		r := l.Result()
+		if low := ShowsBelow(successes, trials, 1-beta, level); low != (r.Low == 20) {
+			t.Errorf("%d successes: insufficient %v, want %v", successes, r.Low == 20, low)
+		}
+		if high := ShowsAtLeast(successes, trials, 1-beta, level); high != (r.High == 20) {
+			t.Errorf("%d successes: sufficient %v, want %v", successes, r.High == 20, high)
+		}
+	}
+}
+
 // Only the repetitions before the first missing one are consumed. An outcome replaces the loss of its trial.
 func TestSizesConsumedIsPrefix(t *testing.T) {
 	l := newSizes(20, 0.1, 1, 10)
