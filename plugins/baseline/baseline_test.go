@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
@@ -282,37 +280,6 @@ func TestPerceptron(t *testing.T) {
 	if _, err := a.Learn(ctx, &algo.Trial[PerceptronParams]{Setting: s}, sample); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-}
-
-// On data with a margin there are at most 1/margin^2 mistakes, and the answer errs on no example.
-func TestPerceptronMistakeBound(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		const tau, dim = 0.2, 5
-		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		n := rapid.IntRange(1, 80).Draw(t, "n")
-		x, y := make([]float64, 0, n*dim), make([]float64, n)
-		for i := range y {
-			y[i] = float64(2*r.IntN(2) - 1)
-			across, norm := make([]float64, dim-1), 0.0 // orthogonal to the margin
-			for j := range across {
-				across[j] = r.NormFloat64()
-				norm += across[j] * across[j]
-			}
-			x = append(x, y[i]*tau)
-			for _, v := range across {
-				x = append(x, v*math.Sqrt((1-tau*tau)/norm))
-			}
-		}
-		sample := algo.NewData(x, dim, y)
-		p := perceptron{w: make([]float64, dim)}
-		passes := 1
-		for !p.pass(sample) {
-			passes++
-		}
-		if p.mistakes > 25 || passes > 26 {
-			t.Fatalf("%d mistakes in %d passes", p.mistakes, passes)
-		}
-	})
 }
 
 func TestPerceptronBounds(t *testing.T) {

@@ -13,6 +13,18 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
+func TestSpecOf(t *testing.T) {
+	got := SpecOf(algo.Problem{Class: "thresholds", Domain: 5, Dim: 1, NoConstant: true, Matrix: "01"})
+	want := concept.Spec{Name: "thresholds", Domain: 5, Dim: 1, NoConstant: true, Matrix: "01"}
+	if got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	want = concept.Spec{Name: "parities", Dim: 3}
+	if p := PlaceOf(algo.Problem{Class: "parities", Dim: 3}, "code", 7); p != (Place{want, "code", 7}) {
+		t.Errorf("%+v, want the separator of kind code and seed 7 of %+v", p, want)
+	}
+}
+
 func TestCounted(t *testing.T) {
 	for _, c := range []struct {
 		problem algo.Problem

@@ -275,31 +275,6 @@ func (c small) check(t *rapid.T, h rule, b block, left []rule, points [][]float6
 	}
 }
 
-// The hypothesis of a block without errors is its middle, clamped to the remaining range.
-func TestThresholdRule(t *testing.T) {
-	g := newThresholds([]block{{[]float64{10, 20}, []float64{-1, 1}}}, 100, false)
-	if g.t[0] != 15 { // 11..20
-		t.Fatalf("threshold %v", g.t[0])
-	}
-	for _, c := range []struct{ x, label, want float64 }{{13, 1, 13}, {5, -1, 13}, {12, -1, 13}, {13, -1, 13}} {
-		if err := g.hard([]float64{c.x}, c.label); err != nil || g.t[0] != c.want {
-			t.Errorf("after %v, %v: threshold %v, %v, want %v", c.x, c.label, g.t[0], err, c.want)
-		}
-	}
-}
-
-// The ends of an interval are in the middle of their possible ranges.
-func TestIntervalRule(t *testing.T) {
-	g := newRectangles([]block{{[]float64{10, 20, 30, 50}, []float64{-1, 1, 1, 1}}}, 100, 1)
-	for _, c := range []struct{ x, label, lo, hi float64 }{
-		{60, 1, 16, 79}, {80, -1, 16, 69}, {15, 1, 13, 69}, {15, -1, 13, 69},
-	} {
-		if err := g.hard([]float64{c.x}, c.label); err != nil || g.boxes[0][0] != (span{c.lo, c.hi}) {
-			t.Errorf("after %v, %v: %v, %v", c.x, c.label, g.boxes[0], err)
-		}
-	}
-}
-
 // Random labels exhaust the steps of the searcher. It then returns a rectangle that agrees with the
 // hard queries.
 func TestSearchGivesUp(t *testing.T) {

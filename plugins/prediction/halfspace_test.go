@@ -207,24 +207,6 @@ func TestBlocksDoNotTouch(t *testing.T) {
 	}
 }
 
-func TestHomogeneousHalfspaces(t *testing.T) {
-	trial := newHalfspaceTrial(3, 60, 30, 0, 5)
-	trial.target[3] = 0
-	for i := range trial.blocks {
-		b := &trial.blocks[i]
-		for j := range b.y {
-			b.y[j] = trial.label(b.x[3*j : 3*j+3])
-		}
-	}
-	g := newHalfspaces(t, trial.blocks, 3, false)
-	if hard := trial.play(t, g, 100, func(int) []float64 { return trial.onto(trial.target) }, ignore); hard != 2 {
-		t.Errorf("%d hard queries, want one less than the dimension", hard)
-	}
-	if got := g.votes([]float64{0, 0, 0}); got != 60 {
-		t.Errorf("%d votes on the boundary of every hypothesis, want all", got)
-	}
-}
-
 // A query in the span of the hard ones is on every boundary: all hypotheses vote +1 regardless of
 // rounding, and the query changes nothing.
 func TestQueriesInTheSpan(t *testing.T) {

@@ -109,53 +109,6 @@ func exactly(seed uint64) (noise, *rand.Rand) {
 	return seeded{r}, r
 }
 
-// If no noise misleads, there are at most v hard queries, except with probability beta, for lists
-// of queries fixed beforehand.
-func TestHalving(t *testing.T) {
-	const k, m, domain, queries, runs, beta = 60, 4, 1 << 16, 200, 400, 0.05
-	v := hardQueries(sauer(1, queries), beta)
-	over, most := 0, 0
-	for seed := range uint64(runs) {
-		noise, r := exactly(seed)
-		blocks := make([]block, k)
-		for i := range blocks {
-			for range m {
-				x := float64(r.IntN(domain))
-				y := -1.0
-				if x >= domain/2 {
-					y = 1
-				}
-				blocks[i].x, blocks[i].y = append(blocks[i].x, x), append(blocks[i].y, y)
-			}
-		}
-		list := make([]float64, queries) // fixed beforehand, dense near the hypotheses
-		for i := range list {
-			list[i] = float64(domain/2 + r.IntN(domain/2) - domain/4)
-		}
-		p := newPredictor(newThresholds(blocks, domain, false), noise, k, queries, 1e6, unreported)
-		hards := 0
-		for _, x := range list {
-			_, verdict, err := p.next([]float64{x})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if verdict == hard {
-				hards++
-			}
-		}
-		most = max(most, hards)
-		if hards > v {
-			over++
-		}
-	}
-	if float64(over) > beta*runs {
-		t.Errorf("%d of %d runs have more than v = %d hard queries", over, runs, v)
-	}
-	if most < 4 {
-		t.Errorf("no run has more than %d hard queries: nothing is tested here", most)
-	}
-}
-
 // Predictors answer for every sample: one label only, all points equal, one block, one example, a
 // budget of one, both labels at one point.
 func TestDegenerateSamples(t *testing.T) {
