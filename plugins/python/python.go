@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// sdk is the package for authors.
+// sdk is the part of the package that plugins contain. The client, in folder _client, is not in it.
 //
 //go:embed shatter/*.py
 var sdk embed.FS

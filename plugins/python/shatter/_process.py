@@ -22,6 +22,17 @@ import itertools  # noqa: E402
 import platform  # noqa: E402
 import signal  # noqa: E402
 
+if _COOKIE:
+    # Arrays of a session are freed and made again. A page that the system provides anew costs more than the arithmetic
+    # on its numbers, so the C library keeps freed memory, and does not give each thread an arena.
+    import ctypes
+
+    try:
+        for _option, _value in (-3, 32 << 20), (-1, 128 << 20), (-8, 1):  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_ARENA_MAX
+            ctypes.CDLL(None).mallopt(_option, _value)
+    except (AttributeError, OSError):
+        pass  # not glibc
+
 if _COOKIE:  # a host asks where the process hangs before it kills it, be it in an import
     faulthandler.enable()
     faulthandler.register(signal.SIGQUIT, chain=False)
