@@ -155,3 +155,12 @@ func (c Composition) Share(v int, epsilon, delta float64) (eps0, delta0 float64)
 	}
 	return math.NaN(), math.NaN()
 }
+
+// Subsampled returns the privacy of an (epsilon, delta)-private mechanism on a random subset with a
+// fraction of the examples, drawn without replacement: (ln(1 + fraction (e^epsilon - 1)), fraction
+// delta) (Balle, Barthe and Gaboardi 2018, Theorem 9).
+//
+// epsilon is in [0, +Inf), delta and fraction in [0, 1].
+func Subsampled(epsilon, delta, fraction float64) (float64, float64) {
+	return math.Log1p(fraction * math.Expm1(epsilon)), fraction * delta
+}
