@@ -9,7 +9,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
-// TestClient runs sweeps from Python: see testdata/client.py.
+// TestClient runs sweeps from Python and the examples of README.md: see testdata/client.py.
 func TestClient(t *testing.T) {
 	testkit.Long(t)
 	interpreter := testkit.Python(t, needed+", sklearn")

@@ -104,7 +104,7 @@ def budget():
 
 
 def learners():
-    r = shatter.run({**SWEEP, "name": "mine", "algorithms": [{"use": mine, "shift": [0, 3]}, "baseline/erm"]})
+    r = shatter.run({**SWEEP, "name": "shifted", "algorithms": [{"use": mine, "shift": [0, 3]}, "baseline/erm"]})
     t = r.table()
     assert t.rows()[0]["algorithm"] == "notebook/mine", t
     assert (r.curve({"algorithm": "notebook/mine", "n": 160, "shift": 0})["rate"] > 0.9).all()
