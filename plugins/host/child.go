@@ -45,7 +45,11 @@ type child struct {
 	atEnd    func()      // called when the process has ended
 
 	done chan struct{} // closed when the process has ended and its output is read
+	fate
+}
 
+// A fate describes the end of a process.
+type fate struct {
 	mu       sync.Mutex
 	why      ending // our reason to end it; zero if none
 	rejected string // fault of its handshake; empty if none

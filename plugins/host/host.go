@@ -163,7 +163,7 @@ func (p *Process) Bound(ctx context.Context, s *pluginv1.Setting) (r *pluginv1.B
 
 // call makes one call under watch. where is the plugin's activity, for messages.
 func (p *Process) call(ctx context.Context, where string, limit time.Duration, f func(context.Context) error) error {
-	w := p.watch(ctx, &watch{where: where, limit: limit})
+	w := p.watch(ctx, call{where: where, limit: limit})
 	err := f(p.life)
 	w.stop()
 	if err != nil {

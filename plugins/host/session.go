@@ -256,7 +256,7 @@ func notReported(n int) []float64 {
 func (s *Session) exchange(ctx context.Context, where string, trials int, q *pluginv1.SessionRequest) (
 	*pluginv1.SessionResponse, error,
 ) {
-	w := s.p.watch(ctx, &watch{
+	w := s.p.watch(ctx, call{
 		where: where, trials: trials, total: s.trials, limit: s.p.child.command.Trial, progress: s.p.description.Progress,
 	})
 	defer w.stop()

@@ -19,32 +19,42 @@ const (
 // silence is the time beyond the limit of a trial without a message of a plugin that promised progress.
 const silence = 5 * time.Second
 
-// watch supervises one call: it ends the process when the caller's context ends or a limit is
-// exceeded.
-type watch struct {
-	p        *Process
+// A call describes a call to a plugin.
+type call struct {
 	where    string        // activity of the plugin, for messages
 	trials   int           // trials that the call works on
 	total    int           // trials of the session, for messages
 	limit    time.Duration // time limit of one trial
 	progress bool          // the plugin reports progress
-	ctx      context.Context
-	timer    *time.Timer
+}
+
+// reports counts the plugin's reports of progress during a call.
+type reports struct {
+	heard time.Time // time of the last message
+	since time.Time // time of the first report about the present trial
+	begun uint32    // trials of this call that have begun
+	done  uint32    // trials of this call that are done
+	count int
+}
+
+// watch supervises one call: it ends the process when the caller's context ends or a limit is
+// exceeded.
+type watch struct {
+	call
+	p     *Process
+	ctx   context.Context
+	start time.Time
+	timer *time.Timer
 
 	mu     sync.Mutex
 	closed bool
-	start  time.Time
-	heard  time.Time // time of the last message
-	since  time.Time // time of the first report about the present trial
-	begun  uint32    // trials of this call that have begun, as reported
-	done   uint32    // trials of this call that are done, as reported
-	count  int       // number of reports
+	reports
 }
 
 // watch begins to supervise a call, until stop is called.
-func (p *Process) watch(ctx context.Context, w *watch) *watch {
-	w.p, w.ctx, w.start = p, ctx, time.Now()
-	w.heard, w.since = w.start, w.start
+func (p *Process) watch(ctx context.Context, c call) *watch {
+	now := time.Now()
+	w := &watch{call: c, p: p, ctx: ctx, start: now, reports: reports{heard: now, since: now}}
 	w.mu.Lock()
 	w.timer = time.AfterFunc(watchEvery, w.look)
 	w.mu.Unlock()
@@ -146,18 +156,18 @@ func (h *child) guard() {
 // checkTime ends plugins that take too long without reports of progress.
 func (w *watch) checkTime() {
 	w.mu.Lock()
-	start, heard, progress := w.start, w.heard, w.progress
+	silent := time.Since(w.heard)
 	w.mu.Unlock()
-	each := time.Since(start) / time.Duration(max(1, w.trials))
+	each := time.Since(w.start) / time.Duration(max(1, w.trials))
 	switch {
-	case progress && time.Since(heard) > w.limit && stopped(w.p.Pid()):
+	case w.progress && silent > w.limit && stopped(w.p.Pid()):
 		w.end(Time, fmt.Sprintf("it stopped itself, and the limit of a trial is %s (limits.trial)", w.limit), nil)
-	case progress && time.Since(heard) > w.limit+silence:
+	case w.progress && silent > w.limit+silence:
 		w.end(Time, fmt.Sprintf("it said nothing for %s, and the limit of a trial is %s (limits.trial)",
 			w.limit+silence, w.limit), nil)
-	case !progress && w.trials == 0 && each > w.limit:
+	case !w.progress && w.trials == 0 && each > w.limit:
 		w.end(Time, fmt.Sprintf("it took longer than %s", w.limit), nil)
-	case !progress && each > w.limit:
+	case !w.progress && each > w.limit:
 		w.end(Time, fmt.Sprintf("%s took more than the %s allowed for each (limits.trial)",
 			wording.Count(w.trials, "trial"), w.limit), nil)
 	}
