@@ -48,6 +48,7 @@ var examples = map[string]string{
 	"sweeps":            "shatter sweeps --server nats://host:4222",
 	"status":            "shatter status 0123",
 	"watch":             "shatter watch 0123",
+	"logs":              "shatter logs 0123",
 	"pause":             "shatter pause 0123",
 	"resume":            "shatter resume 0123 --budget 50000",
 	"cancel":            "shatter cancel 0123",

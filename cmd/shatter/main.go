@@ -137,7 +137,7 @@ Data goes to stdout, everything else to stderr. Exit codes:
 		tableCommand(), plotCommand(), reportCommand(), queryCommand(), serveCommand(), compareCommand())
 	addGroup(root, "Plugins", pluginCommand(), confined(attachable(auditCommand())))
 	addGroup(root, "Cluster",
-		confined(submitCommand()), sweepsCommand(), statusCommand(), watchCommand(), pauseCommand(),
+		confined(submitCommand()), sweepsCommand(), statusCommand(), watchCommand(), logsCommand(), pauseCommand(),
 		resumeCommand(), cancelCommand(), resultsCommand(), deleteCommand(), confined(workerCommand()),
 		workersCommand(),
 		coordinatorCommand(), clusterCommand())

@@ -32,7 +32,7 @@ server runs it on the server's workers. The sweep's id is printed on stdout. It 
 content of file, data and plugins: submitting the same content again changes nothing, and prints a
 note.
 
-shatter status, watch, pause, resume, cancel and results take the id, or enough of its
+shatter status, watch, logs, pause, resume, cancel and results take the id, or enough of its
 beginning. With --wait, submit stays and shows the progress until the sweep has ended, and its exit
 code is that of shatter run. Leaving it with Ctrl-C does not stop the sweep.`,
 		Args: cobra.ExactArgs(1),

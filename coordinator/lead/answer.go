@@ -1,10 +1,12 @@
 package lead
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator"
@@ -29,6 +31,7 @@ type Answer struct {
 	State
 	Leader string    `json:"leader"` // name of the leader; "": a coordinator that cannot become the leader
 	Began  time.Time `json:"began"`
+	Log    []string  `json:"log"`             // last lines of its log about the sweep
 	Error  string    `json:"error,omitempty"` // reason why the folder was not put on the server
 }
 
@@ -50,6 +53,7 @@ func (t *term) answer(raw []byte) []byte {
 			a.Error = err.Error()
 		}
 	}
+	a.Log = t.lines.last()
 	answer, err := json.Marshal(a)
 	if err != nil {
 		return fmt.Appendf(nil, `{"error":%q}`, err)
@@ -175,4 +179,35 @@ func noLeader(l *queue.Leader) string {
 	return fmt.Sprintf("its leader, %s, does not answer; it renewed its lease last at %s UTC, and another coordinator "+
 		"takes over about %v after that: start one unless there is another",
 		l.Name, l.Renewed.UTC().Format(time.DateTime), l.Duration)
+}
+
+// lines keeps the last lines written to it.
+type lines struct {
+	mu   sync.Mutex
+	kept []string
+}
+
+// Limits of lines.
+const (
+	maxLines = 200
+	maxLine  = 1000 // bytes
+)
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range bytes.Lines(b) {
+		line = bytes.TrimRight(line, "\n")
+		l.kept = append(l.kept, string(line[:min(len(line), maxLine)]))
+	}
+	if more := len(l.kept) - maxLines; more > 0 {
+		l.kept = append(l.kept[:0], l.kept[more:]...)
+	}
+	return len(b), nil
+}
+
+func (l *lines) last() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]string{}, l.kept...)
 }

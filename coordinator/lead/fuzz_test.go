@@ -29,13 +29,15 @@ func FuzzReadRecord(f *testing.F) {
 // Requests and answers may contain anything.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"ship":true}`))
-	f.Add([]byte(`{"leader":"c","epoch":3,"progress":{"Done":1,"NoWorkers":true},"reason":"none"}`))
-	f.Add([]byte(`{"progress":null,"error":"disk full"}`))
+	f.Add([]byte(`{"leader":"c","epoch":3,"progress":{"Done":1,"NoWorkers":true},"log":["x\u001b[2J"],"reason":"none"}`))
+	f.Add([]byte(`{"progress":null,"log":null,"error":"disk full"}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		asked := (&term{server: &server{}}).answer(raw)
+		asked := (&term{server: &server{}, lines: &lines{}}).answer(raw)
 		if a, err := decodeAnswer(asked); err != nil || a.Error != "" {
 			t.Errorf("the answer to %q is %q", raw, asked)
 		}
-		_, _ = decodeAnswer(raw)
+		if a, err := decodeAnswer(raw); err == nil && len(a.Log) > len(raw) {
+			t.Errorf("%q has %d lines", raw, len(a.Log))
+		}
 	})
 }

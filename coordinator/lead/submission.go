@@ -158,6 +158,7 @@ type End struct {
 	At      time.Time            `json:"at"`
 	Summary *coordinator.Summary `json:"summary,omitempty"` // nil: the sweep failed
 	Failure string               `json:"failure,omitempty"` // reason why no coordinator can run it
+	Log     []string             `json:"log"`               // last lines of the leader's log
 }
 
 // A Record holds the decoded values of one sweep in the registry.

@@ -21,6 +21,7 @@ type term struct {
 	*Record // record of the sweep when the term began
 	began   time.Time
 	log     *slog.Logger
+	lines   *lines
 	end     context.CancelCauseFunc // ends the work
 	ctx     context.Context         // ends with the work
 	rest    time.Duration           // pause before the next term; read after run
@@ -33,9 +34,11 @@ type term struct {
 
 func newTerm(s *server, r *Record) *term {
 	t := &term{
-		server: s, Record: r, began: time.Now(), log: s.Log.With("sweep", r.ID),
+		server: s, Record: r, began: time.Now(), lines: &lines{},
 		now: State{Reason: fmt.Sprintf("coordinator %s is about to lead it", s.Name)},
 	}
+	t.log = slog.New(slog.NewMultiHandler(
+		slog.NewTextHandler(t.lines, nil), s.Log.With("sweep", r.ID).Handler()))
 	t.ctx, t.end = context.WithCancelCause(context.Background())
 	return t
 }
@@ -174,7 +177,7 @@ const maxListed = 100
 
 // finish stores how the sweep ended.
 func (t *term) finish(l *queue.LeaderLease, end End) error {
-	end.Epoch, end.Leader, end.At = l.Epoch, t.Name, time.Now().UTC()
+	end.Epoch, end.Leader, end.At, end.Log = l.Epoch, t.Name, time.Now().UTC(), t.lines.last()
 	if s := end.Summary; s != nil { // its result has all of them
 		s.Alarms = s.Alarms[:min(len(s.Alarms), maxListed)]
 		s.RefutedBounds = s.RefutedBounds[:min(len(s.RefutedBounds), maxListed)]
