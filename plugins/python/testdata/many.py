@@ -17,12 +17,13 @@ class Histogram:
         k, width = len(trials), trials[0].problem.domain / CELLS
         cells = (x[:, :, 0] / width).astype(int) + CELLS * np.arange(k)[:, None]
         sums = np.bincount(cells.ravel(), y.ravel(), k * CELLS).reshape(k, CELLS)
-        noise = np.floor(np.log1p(-uniforms(trials, 2 * CELLS)) * (-2 / trials[0].epsilon))  # geometric
+        noise = np.log1p(-uniforms(trials, 2 * CELLS)) * (-2 / trials[0].epsilon)
+        noise = np.floor(noise)  # geometric
         labels = np.where(sums + noise[:, :CELLS] - noise[:, CELLS:] > 0, 1.0, -1.0)
 
         def answers(which, x):
             cells = (x[:, :, 0] / width).astype(int)
-            return labels[which].take(cells[0], 1) if len(cells) == 1 else np.take_along_axis(labels[which], cells, 1)
+            return labels[which][np.arange(len(which))[:, None], cells]
 
         return answers
 
