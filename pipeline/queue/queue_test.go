@@ -106,11 +106,12 @@ func TestHeartbeats(t *testing.T) {
 		if h := receive(t, q.Heartbeats()); h.Worker != "v" || h.Data != nil {
 			t.Errorf("%+v", h)
 		}
-		var all []Heartbeat
-		must(t, conn.Workers(soon(t), func(h Heartbeat) { all = append(all, h) }))
-		if diff := cmp.Diff([]Heartbeat{{"w", []byte("w is here")}}, all); diff != "" {
-			t.Error(diff)
-		}
+		want := []Heartbeat{{"w", []byte("w is here")}}
+		until(t, soon(t), "the bucket holds the last heartbeats", func() bool { // it stores them later
+			var all []Heartbeat
+			must(t, conn.Workers(soon(t), func(h Heartbeat) { all = append(all, h) }))
+			return cmp.Equal(want, all)
+		})
 	})
 }
 
