@@ -82,12 +82,20 @@ func (s *Session) fill(offset uint64, rows int, labelled bool, draw func(x, y []
 		return nil, &SizeError{Need: need, Have: int64(len(b))}
 	}
 	x, y := l.X(b[offset:]), l.Y(b[offset:])
-	drawn := make([]float64, len(x)+len(y))
-	draw(drawn[:len(x)], drawn[len(x):])
-	copy(x, drawn)
-	copy(y, drawn[len(x):])
+	drawn, _ := drafts.Get().(*[]float64)
+	if drawn == nil {
+		drawn = new([]float64)
+	}
+	defer drafts.Put(drawn)
+	*drawn = slices.Grow((*drawn)[:0], len(x)+len(y))[:len(x)+len(y)]
+	draw((*drawn)[:len(x)], (*drawn)[len(x):])
+	copy(x, *drawn)
+	copy(y, (*drawn)[len(x):])
 	return tableAt(pluginv1.Table_PLACE_SESSION, offset, l), nil
 }
+
+// drafts holds *[]float64 for tables that are being drawn. Processes share them, because few draw at the same time.
+var drafts sync.Pool
 
 // packed encodes v as little-endian bytes.
 func packed(v []float64) []byte {
