@@ -81,7 +81,7 @@ func TestBadMatrix(t *testing.T) {
 		{"class.csv", "", `is empty`},
 		{"class.csv", "a,b\n0,\n", `row 2, column "b": the cell is missing; fill the cell`},
 		{"class.csv", "a\n" + strings.Repeat("0\n", 1<<19+1), `more than 524288 labels`},
-		{"class.txt", "a\n0\n", `".txt" files are not read`},
+		{"class.txt", "a\n0\n", `.txt files are not read`},
 		{"class.tsv", "a\n0\n", `class.tsv: a class matrix is a .csv, .parquet or .arrow file`},
 		{"class.libsvm", "0 1:1\n", `class.libsvm: a class matrix is a .csv, .parquet or .arrow file`},
 		{"class.parquet", "a\n0\n", `is damaged, or not a file of the format parquet`},

@@ -157,8 +157,7 @@ func TestResolveRefuses(t *testing.T) {
 			`problem.data.scale: does not apply to points, whose values stay as they are; leave it out`},
 		{over, func(p *schemas.Problem) { p.Data.File = "" }, `problem.data.file: missing`},
 		{over, func(p *schemas.Problem) { p.Data.File = "x.txt" },
-			`problem.data.file: x.txt: ".txt" files are not read: convert it to .csv (plain or .gz), .parquet, ` +
-				`.arrow or .libsvm, or set problem.data.format`},
+			`problem.data.file: x.txt: .txt files are not read; set problem.data.format: csv`},
 		{over, func(p *schemas.Problem) { p.Data.Label = "" }, `problem.data.label: missing`},
 		{over, func(p *schemas.Problem) { p.Data.Positive = "" },
 			`problem.data.positive: missing; state the value of the label that means +1`},

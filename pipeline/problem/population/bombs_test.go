@@ -37,20 +37,30 @@ func TestStatedSizes(t *testing.T) {
 	}
 }
 
-// A Parquet file that states 2^60 rows is refused before memory is allocated for them.
+// A Parquet file that states 2^60 rows, or a dictionary or page of 2^30 values, is refused before
+// memory is allocated for them.
 func TestStatedRows(t *testing.T) {
 	testkit.Serial(t)
+	const most = 64 << 20
 	data := parquetFile(t, plain(), 5)
 	footer := len(data) - 8 - int(binary.LittleEndian.Uint32(data[len(data)-8:]))
-	rows := []byte{0x16, 10} // a field of 64 bits in Thrift's compact protocol, and 5, its value
-	bomb := slices.Concat(data[:footer], bytes.ReplaceAll(data[footer:], rows, binary.AppendUvarint(rows[:1:1], 2<<60)))
-	binary.LittleEndian.PutUint32(bomb[len(bomb)-8:], uint32(len(bomb)-footer-8))
-	tab := &table{spec: &schemas.Data{File: "data", Format: "parquet", Label: "y", Positive: "p"}}
-	tab.spec.Scale.Norm = 2
-	var err error
-	n := allocated(func() { err = tab.read(io.NewSectionReader(bytes.NewReader(bomb), 0, int64(len(bomb)))) })
-	if err == nil || !strings.Contains(err.Error(), "data is damaged") || n > 64<<20 {
-		t.Errorf("%v, %d bytes are allocated", err, n)
+	// Fields of 64 and 32 bits that follow one another, in Thrift's compact protocol, and 5, their
+	// value.
+	rows, values := []byte{0x16, 10}, []byte{0x15, 10}
+	manyRows := bytes.ReplaceAll(data[footer:], rows, binary.AppendUvarint(rows[:1:1], 2<<60))
+	size := len(manyRows) - 8
+	binary.LittleEndian.PutUint32(manyRows[size:], uint32(size))
+	manyValues := bytes.ReplaceAll(data[:footer], values, binary.AppendUvarint(values[:1:1], 2<<30))
+	for name, bomb := range map[string][]byte{
+		"rows": slices.Concat(data[:footer], manyRows), "values": slices.Concat(manyValues, data[footer:]),
+	} {
+		tab := &table{spec: &schemas.Data{File: "data", Format: "parquet", Label: "y", Positive: "p"}}
+		tab.spec.Scale.Norm = 2
+		var err error
+		n := allocated(func() { err = tab.read(io.NewSectionReader(bytes.NewReader(bomb), 0, int64(len(bomb)))) })
+		if err == nil || !strings.Contains(err.Error(), "data is damaged") || n > most {
+			t.Errorf("%s: %v, %d bytes are allocated", name, err, n)
+		}
 	}
 }
 

@@ -109,7 +109,18 @@ var decimalComma = regexp.MustCompile(`\d,\d+(;|$)`)
 // hint adds a guess at the cause to an error if the header line, or the cells of the row in
 // question, suggest one.
 func (r *csvReader) hint(err error, cells []string) error {
-	line := strings.Join(r.header, ",")
+	unnamed := func(name string) bool { return name == "" }
+	line, file := strings.Join(r.header, ","), wording.ShellWord(r.table.spec.File)
+	if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "%") {
+		return because(err, "the first line looks like a comment; remove such lines: grep -v '^%s' %s > rows.csv",
+			line[:1], file)
+	}
+	if strings.HasPrefix(line, "sep=") {
+		return because(err, "the first line is for Excel alone; remove it: tail -n +2 %s > rows.csv", file)
+	}
+	if slices.ContainsFunc(r.header[1:], unnamed) {
+		return because(err, "if a later line names the columns, remove the lines above it: tail -n +2 %s > rows.csv", file)
+	}
 	for _, delimiter := range []string{";", "\t", "|", " "} {
 		if r.table.spec.Delimiter != "" || strings.Count(line, delimiter) < max(1, len(r.header)-1) {
 			continue
@@ -121,8 +132,11 @@ func (r *csvReader) hint(err error, cells []string) error {
 		return because(err, "set problem.data.delimiter: \"%s\"%s", strings.ReplaceAll(delimiter, "\t", `\t`), decimal)
 	}
 	value := func(name string) bool { _, ok := r.table.parse(name); return ok }
-	if len(cells) > len(r.header) || slices.ContainsFunc(r.header, value) {
-		return because(err, "the first line has to name each column")
+	switch {
+	case len(cells) > len(r.header):
+		return because(err, "name each column in the first line")
+	case slices.ContainsFunc(r.header, value):
+		return because(err, "the first line has to name the columns, and seems to hold values")
 	}
 	return err
 }

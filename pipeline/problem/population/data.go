@@ -199,8 +199,7 @@ func resolveFormat(d *schemas.Data) error {
 	extension := filepath.Ext(strings.TrimSuffix(name, ".gz"))
 	format := formatOf[extension]
 	if text := format == csvFormat || format == libsvmFormat; format == "" || !text && strings.HasSuffix(name, ".gz") {
-		return refuse("data.file", "%s: %q files are not read: convert it to .csv (plain or .gz), .parquet, .arrow or "+
-			".libsvm, or set problem.data.format", d.File, filepath.Ext(name))
+		return refuseExtension(d.File, filepath.Ext(name))
 	}
 	d.Format = format
 	if format == csvFormat && extension != ".csv" && d.Delimiter == "" {

@@ -210,8 +210,18 @@ func oddText(t *testing.T) []oddFile {
 			`{"delimiter":";","features":["a","b"]}`,
 			`.file: FILE: row 2, column "a": "0,5" is not a number; for decimal commas set ` +
 				`problem.data.decimal: ","`, follow},
+		{"excel's sep.csv", "sep=;\n" + edit(",", ";"), semicolons,
+			`.label: FILE has no column "y"; its columns are "sep=", ""; the first line is for ` +
+				`Excel alone; remove it: tail -n +2 `, follow},
+		{"comment.csv", "# made by hand\n" + plainCSV, "",
+			`.label: FILE has no column "y"; its columns are "# made by hand"; the first line ` +
+				`looks like a comment; remove such lines: grep -v '^#' FILE > rows.csv`, follow},
+		{"title.csv", "Report of May,,\n" + plainCSV, "",
+			`.label: FILE has no column "y"; its columns are "Report of May", "", ""; if a later ` +
+				`line names the columns, remove the lines above it: tail -n +2 FILE > rows.csv`, follow},
 		{"no header.csv", strings.TrimPrefix(plainCSV, "a,b,y\n"), "",
-			`.label: FILE has no column "y"; its columns are "0.5", "1", "p"; the first line has to name each column`, no},
+			`.label: FILE has no column "y"; its columns are "0.5", "1", "p"; the first line has ` +
+				`to name the columns, and seems to hold values`, no},
 		{"pandas' index.csv", withColumn("", "0", "1", "2", "3"), "",
 			`.features: FILE: column 1 has no name; name it, or list the columns to use in ` +
 				`problem.data.features`, `{"features":["a","b"]}`},
@@ -220,14 +230,14 @@ func oddText(t *testing.T) []oddFile {
 			"", ""},
 		{"r's table.csv", strings.ReplaceAll(withColumn("", "1", "2", "3", "4")[1:], ",", " "),
 			`{"delimiter":" "}`,
-			`.file: FILE: row 2 has 4 cells, the header line has 3; the first line has to name`, no},
+			`.file: FILE: row 2 has 4 cells, the header line has 3; name each column`, no},
 		{"same name.csv", edit("a,b", "a,a"), "",
 			`.file: FILE: columns 1 and 2 are both named "a"; the first line has to `, no},
 		{"same name, unused.csv", withColumn("u,u", "1,1", "2,2", "3,3", "4,4"), "",
 			`.file: FILE: columns 1 and 2 are both `, no},
 		{"trailing delimiter.csv", edit("\n", ",\n"), "", "", ""},
 		{"trailing delimiter, rows only.csv", edit("p\n", "p,\n", "q\n", "q,\n"), "",
-			`.file: FILE: row 2 has 4 cells, the header line has 3; the first line has to name`, no},
+			`.file: FILE: row 2 has 4 cells, the header line has 3; name each column`, no},
 		{"total.csv", plainCSV + "Total,2,\n", "",
 			`.file: FILE: row 6, column "y": the cell is missing; drop the row, fill`, no},
 		{"empty footer.csv", plainCSV + ",,\n,,\n", "",
@@ -290,13 +300,29 @@ func oddNumbers() []oddFile {
 		{"infinite.csv", edit("0.75", "1e999"), "",
 			`.file: FILE: row 5, column "a": +Inf is not a finite number; drop`, no},
 		{"thousands.csv", withColumn("c", "17", `"323,800"`, "1", "2"), "",
-			left("c", `row 3 holds "323,800"; for decimal commas set problem.data.decimal: ",", and write no commas `+
-				`between thousands`), ""},
+			left("c", `row 3 holds "323,800"; write numbers without commas between thousands`), ""},
 		{"thousands, german.csv", edit("0.75", "1.234,5", ",", ";", ".", ","),
 			`{"delimiter":";","decimal":",","features":["a"]}`,
-			`.file: FILE: row 5, column "a": "1.234,5" is not a number; correct it`, no},
+			`.file: FILE: row 5, column "a": "1.234,5" is not a number; write numbers`, no},
+		{"thousands, swiss.csv", withColumn("c", "1", "323'800", "1", "2"), "",
+			left("c", `row 3 holds "323'800"; write numbers without signs and separators`), ""},
+		{"thousands, french.csv", withColumn("c", "1", "323\u202F800", "1", "2"), "",
+			left("c", `row 3 holds "323\u202f800"; write numbers without signs and separators`), ""},
+		{"percent.csv", withColumn("c", "1%", "2%", "3%", "4 %"), "",
+			left("c", `row 2 holds "1%"; write numbers without signs and separators`), ""},
+		{"currency.csv", withColumn("c", "$0.31", "$1", "$2", "$3"), "",
+			left("c", `row 2 holds "$0.31"; write numbers without signs and separators`), ""},
+		{"accounting.csv", withColumn("c", "1", "(2.50)", "1", "2"), "",
+			left("c", `row 3 holds "(2.50)"; write numbers without signs and separators`), ""},
+		{"typographic minus.csv", withColumn("c", "1", "\u22122.50", "1", "2"), "",
+			left("c", "row 3 holds \"\u22122.50\"; write numbers "+"without signs and separators"), ""},
 		{"named.csv", edit("0,1,p", "0,$1,p"), `{"features":["a","b"]}`,
-			`.file: FILE: row 4, column "b": "$1" is not a number; correct it`, no},
+			`.file: FILE: row 4, column "b": "$1" is not a number; write numbers without signs ` +
+				`and separators`, no},
+		{"dates.csv", withColumn("when", "2020-01-02", "2020-01-03", "", ""), "",
+			left("when", `row 2 holds "2020-01-02", a date; write dates as numbers`), ""},
+		{"times.csv", withColumn("when", "12:30", "1:05", "", ""), "",
+			left("when", `row 2 holds "12:30", a time; write times as numbers`), ""},
 		{"mixed.csv", withColumn("c", "1", "2", "x", "4"), "", left("c", `row 4 holds "x"`), ""},
 		{"mixed, named.csv", withColumn("c", "1", "2", "x", "4"), `{"features":["c"]}`,
 			`.file: FILE: row 4, column "c": "x" is not a number; correct it, drop the row, or ` +
@@ -432,15 +458,25 @@ func oddFormats() []oddFile {
 		{"empty.csv", "", "", `.file: FILE is empty`, no},
 		{"blank.csv", "\n\n", "", `.file: FILE has no header line`, no},
 		{"header alone.csv", "a,b,y\n", "", `.file: FILE has no rows`, no},
+		{"weka.arff", "% a comment\n@RELATION r\n@ATTRIBUTE a NUMERIC\n@attribute b {0,1}\n@attribute y {p,q}\n\n" +
+			"@DATA\n% more\n" +
+			strings.TrimPrefix(plainCSV, "a,b,y\n"),
+			"",
+			`.file: FILE: .arff files are not read; convert it: (grep -i`, follow},
+		{"x.jsonl", "{}", "",
+			`.file: FILE: .jsonl files are not read; convert it, for example with DuckDB 1.5 ` +
+				`(2026): COPY (FROM read_json('FILE')) TO 'data.parquet'`, no},
+		{"x.parquet.gz", "x", "",
+			`.file: FILE: .gz files are not read; unpack it; only text may be compressed, by gzip`, no},
 		{"x.xlsx", "PK\x03\x04", "",
-			`.file: FILE: ".xlsx" files are not read: convert it to .csv`, no},
+			`.file: FILE: .xlsx files are not read; save the sheet as CSV`, no},
 		{"excel.csv", "PK\x03\x04", "",
 			`.file: FILE is a zip file or a spreadsheet; unzip it, or save the sheet as CSV`, no},
 		{"web page.csv", "<!DOCTYPE html>\n<html>\n", "",
 			`.label: FILE has no column "y"; its columns are "<!DOCTYPE html>"`, no},
 		{"x.orc", "ORC", "",
-			`.file: FILE: ".orc" files are not read: convert it`, no},
-		{"plain.txt", plainCSV, "", `.file: FILE: ".txt" files are not read: `, `{"format":"csv"}`},
+			`.file: FILE: unknown extension ".orc"; use .csv, .parquet, .arrow or .libsvm`, no},
+		{"plain.txt", plainCSV, "", `.file: FILE: .txt files are not read; `, `{"format":"csv"}`},
 		{"plain.csv", plainCSV, `{"decimal":":"}`,
 			`.decimal: ":" is no decimal sign; use "." or ","`, `{"decimal":"."}`},
 	}
@@ -546,12 +582,17 @@ func scaled(by float64, x ...float64) []float64 {
 
 func TestSuspiciousColumns(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("id,a,b,y\n")
+	b.WriteString("id,a,b,c,d,y\n")
 	for i := range 12 {
-		fmt.Fprintf(&b, "%d,99,%d,%c\n", 100+i, i%10, "pq"[i%2])
+		a := 0.5 // coded as -999 once; b is 99 everywhere, and -999 lies among the values of c
+		if i == 7 {
+			a = -999
+		}
+		fmt.Fprintf(&b, "%d,%v,99,%d,%d,%c\n", 100+i, a, -1005+i*(1-2*(i%2)), i%10, "pq"[i%2])
 	}
+	text := strings.Replace(b.String(), "-1005", "-1500", 1)
 	q := overData("halfspace", 0)
-	q.Data.File = testkit.WriteFile(t, "data.csv", b.String())
+	q.Data.File = testkit.WriteFile(t, "data.csv", text)
 	rows, err := read(q, q.Data.File)
 	if err != nil {
 		t.Fatal(err)
@@ -559,6 +600,8 @@ func TestSuspiciousColumns(t *testing.T) {
 	want := []string{
 		q.Data.File + `: column "id" counts the rows: its values are whole, ascending and all different. If it is an ` +
 			`identifier, list the other columns in problem.data.features`,
+		q.Data.File + `: column "a" is -999 in 1 row and otherwise from 0.5 to 0.5. If that stands for a missing value, ` +
+			`empty these cells and set problem.data.missing`,
 	}
 	if !slices.Equal(rows.Report.Warnings, want) {
 		t.Errorf("warnings\n%s", strings.Join(rows.Report.Warnings, "\n"))

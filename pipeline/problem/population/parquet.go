@@ -37,7 +37,7 @@ func readParquet(t *table, f *io.SectionReader) error {
 		if c.use == unused {
 			continue
 		}
-		if err := t.readColumn(r, i); err != nil {
+		if err := t.readColumn(r, i, f.Size()); err != nil {
 			return t.damaged(err)
 		}
 	}
@@ -45,17 +45,12 @@ func readParquet(t *table, f *io.SectionReader) error {
 }
 
 // readColumn reads the i-th column.
-func (t *table) readColumn(r *pqarrow.FileReader, i int) error {
+func (t *table) readColumn(r *pqarrow.FileReader, i int, fileSize int64) error {
 	const batch = 1 << 14 // rows
 	leaf, groups := r.Manifest.Fields[i].ColIndex, []int{}
 	for g := range r.ParquetReader().NumRowGroups() {
-		chunk, err := r.ParquetReader().RowGroup(g).MetaData().ColumnChunk(leaf)
-		if err != nil {
+		if err := checkChunk(r.ParquetReader(), g, leaf, fileSize); err != nil {
 			return err
-		}
-		unread := func(e parquet.Encoding) bool { return e.String() == "BYTE_STREAM_SPLIT" }
-		if slices.ContainsFunc(chunk.Encodings(), unread) {
-			return errors.New("unsupported encoding BYTE_STREAM_SPLIT") // the library panics with an empty text
 		}
 		groups = append(groups, g)
 	}
@@ -79,6 +74,32 @@ func (t *table) readColumn(r *pqarrow.FileReader, i int) error {
 			row += a.Len()
 		}
 		pieces.Release()
+	}
+	return nil
+}
+
+// checkChunk rejects a column chunk that is encrypted, has an encoding that the library lacks, is
+// larger than the file, or begins with a dictionary of more values than bytes: the library
+// allocates memory by these sizes.
+func checkChunk(r *file.Reader, group, leaf int, fileSize int64) error {
+	g := r.RowGroup(group)
+	c, err := g.MetaData().ColumnChunk(leaf)
+	switch {
+	case err != nil:
+		return err
+	case c.CryptoMetadata() != nil:
+		return unsupported("it is encrypted; write it without encryption")
+	case slices.ContainsFunc(c.Encodings(), func(e parquet.Encoding) bool { return e.String() == "BYTE_STREAM_SPLIT" }):
+		return errors.New("unsupported encoding BYTE_STREAM_SPLIT")
+	case c.TotalCompressedSize() > fileSize:
+		return fmt.Errorf("a column of %d bytes is larger than the file", c.TotalCompressedSize())
+	}
+	pages, err := g.GetColumnPageReader(leaf)
+	if err != nil || !pages.Next() {
+		return err
+	}
+	if d, ok := pages.Page().(*file.DictionaryPage); ok && int(d.NumValues()) > len(d.Data()) {
+		return fmt.Errorf("a dictionary of %d values has %d bytes", d.NumValues(), len(d.Data()))
 	}
 	return nil
 }

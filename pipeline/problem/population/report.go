@@ -2,8 +2,10 @@ package population
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/wording"
@@ -83,14 +85,31 @@ func (t *table) leftOut() (list string, count int) {
 	return wording.Few(parts, 12), len(parts)
 }
 
-// suspect warns about a feature that looks like a number of the row.
+// suspect warns about a feature that looks like a number of the row, or has a value that looks like
+// a code for missing cells: the least or largest one, written with nines only, and far from all
+// others.
 func (t *table) suspect(c *column, warn func(format string, a ...any)) {
-	ascending := t.rows >= 10 && !t.single
+	ascending, low, high := t.rows >= 10, math.Inf(1), math.Inf(-1)
+	codes := map[float64]int{}
 	for i, v := range c.numbers {
+		if code := math.Abs(v); slices.Contains(codesForMissing, code) {
+			codes[v]++
+		} else {
+			low, high = min(low, v), max(high, v)
+		}
 		ascending = ascending && v == math.Trunc(v) && (i == 0 || v > c.numbers[i-1])
 	}
-	if ascending {
+	if ascending && !t.single {
 		warn("column %q counts the rows: its values are whole, ascending and all different. If it is an identifier, "+
 			"list the other columns in problem.data.features", c.name)
 	}
+	for _, v := range slices.Sorted(maps.Keys(codes)) {
+		if low <= high && (max(low-v, v-high) > high-low || v < 0 && low >= 0) {
+			warn("column %q is %v in %s and otherwise from %.4g to %.4g. If that stands for a missing value, empty "+
+				"these cells and set problem.data.missing", c.name, v, wording.Count(codes[v], "row"), low, high)
+		}
+	}
 }
+
+// codesForMissing are the absolute values that files use for missing numbers.
+var codesForMissing = []float64{99, 999, 9999, 99999, 999999}

@@ -99,12 +99,26 @@ func (t *table) parse(text string) (v float64, ok bool) {
 	return v, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-var commaNumber = regexp.MustCompile(`^-?\d*,\d+$`)
+// notNumbers lists reasons why a text is no number.
+var notNumbers = []struct {
+	is     *regexp.Regexp
+	points bool // only if the decimal sign is a point
+	remedy string
+}{
+	{regexp.MustCompile(`^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}`), false, ", a date; write dates as numbers"},
+	{regexp.MustCompile(`^\d{1,2}:\d{2}`), false, ", a time; write times as numbers"},
+	{regexp.MustCompile(`^-?\d{1,3}(,\d{3})+(\.\d+)?$`), true, "; write numbers without commas between thousands"},
+	{regexp.MustCompile(`^-?\d*,\d+$`), true, `; for decimal commas set problem.data.decimal: ","`},
+	{regexp.MustCompile(`^[-−(]?[$€£]?[\s\d.,'’\x{a0}\x{202f}]*\d[\s\d.,'’\x{a0}\x{202f}]*[%$€£)]?$`), false,
+		"; write numbers without signs and separators"},
+}
 
-// notNumber returns the remedy for a text that is no number; "" if it cannot be guessed.
+// notNumber returns the reason why a text is no number, if it can be guessed, and the remedy.
 func (t *table) notNumber(text string) string {
-	if t.spec.Decimal != "," && commaNumber.MatchString(text) {
-		return `; for decimal commas set problem.data.decimal: ",", and write no commas between thousands`
+	for _, n := range notNumbers {
+		if n.is.MatchString(text) && !(n.points && t.spec.Decimal == ",") {
+			return n.remedy
+		}
 	}
 	return ""
 }
