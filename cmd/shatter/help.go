@@ -44,6 +44,7 @@ var examples = map[string]string{
 	"serve": "shatter serve out",
 	"compare": "shatter compare out other\nshatter compare out --by replica\n" +
 		"shatter compare out --by algorithm=expmech/em,expmech/pf",
+	"merge":             "shatter merge out other",
 	"submit":            "shatter submit mine.yaml --server nats://host:4222",
 	"sweeps":            "shatter sweeps --server nats://host:4222",
 	"status":            "shatter status 0123",

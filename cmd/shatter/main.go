@@ -134,7 +134,8 @@ Data goes to stdout, everything else to stderr. Exit codes:
 		confined(attachable(runCommand())), confined(verifyCommand()), confined(attachable(trialCommand())),
 		cacheCommand())
 	addGroup(root, "Results",
-		tableCommand(), plotCommand(), reportCommand(), queryCommand(), serveCommand(), compareCommand())
+		tableCommand(), plotCommand(), reportCommand(), queryCommand(), serveCommand(), compareCommand(),
+		mergeCommand())
 	addGroup(root, "Plugins", pluginCommand(), confined(attachable(auditCommand())))
 	addGroup(root, "Cluster",
 		confined(submitCommand()), sweepsCommand(), statusCommand(), watchCommand(), logsCommand(), pauseCommand(),

@@ -91,10 +91,23 @@ func Claim(dir string, plan *plan.Plan, mode Mode) (*Folder, error) {
 	}
 	f.Name, f.File, f.Source, f.Fetched = plan.Name, plan.File, plan.Source, nil
 	f.Runs++
-	if err := f.write(); err != nil {
+	if err := errors.Join(f.write(), f.markOutdated()); err != nil {
 		return nil, errors.Join(err, f.Ledger.Close())
 	}
 	return f, nil
+}
+
+// outdatedName is the file that marks the result files of an earlier run for readers other than shatter, from the start
+// of a run until [WriteManifest] records new result files.
+const outdatedName = "OUTDATED.txt"
+
+func (f *Folder) markOutdated() error {
+	if _, err := os.Stat(filepath.Join(f.Dir, "table.parquet")); err != nil {
+		return nil
+	}
+	return disk.WriteFile(filepath.Join(f.Dir, outdatedName), disk.Bytes(fmt.Appendf(nil,
+		"The result files in this folder are those of an earlier run. Run %d has begun, and has not written its own yet:\n"+
+			"it is at work, or was interrupted. `shatter table` and the other commands show what is known now.\n", f.Runs)))
 }
 
 // Close closes the ledger and releases the folder's lock.

@@ -203,3 +203,68 @@ func TestMarkFetched(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Result files of an earlier run are marked until the present run has written its own.
+func TestOutdated(t *testing.T) {
+	dir := t.TempDir()
+	for _, x := range []struct{ digest, want string }{{"", ""}, {"", "Run 2 has begun"}, {"ab", ""}} {
+		f, err := Claim(dir, planUnder(t, "5"), Mode{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(WriteManifest(dir, schemas.Manifest{Digest: x.digest}), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		text, _ := os.ReadFile(filepath.Join(dir, outdatedName))
+		if !strings.Contains(string(text), x.want) || (len(text) > 0) != (x.want != "") {
+			t.Errorf("%+v: %q", x, text)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "table.parquet"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Merged folders hold the outcomes of all. A trial with two different outcomes is a conflict.
+func TestMerge(t *testing.T) {
+	claim := func(seed string, errors ...float64) *Folder {
+		f, err := Claim(t.TempDir(), planUnder(t, seed), Mode{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		b := &ledger.Batch{
+			Sweep: f.ID, Cell: f.Plan.Cells[0].Key, N: 10, Digest: "d", Profile: "p", Worker: "w",
+			Metrics: []string{"m"}, Values: [][]float64{make([]float64, len(errors))},
+		}
+		for i, e := range errors {
+			b.Repetition, b.Status, b.Error = append(b.Repetition, int64(i)), append(b.Status, ledger.OK), append(b.Error, e)
+		}
+		message, err := b.Encode()
+		if err == nil {
+			_, err = f.Ledger.Add(b, message)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Plan.Cells[0].Metrics = b.Metrics
+		return f
+	}
+	f := claim("5", 0.1, 0.2)
+	key := f.Plan.Cells[0].Key
+	for _, x := range []struct {
+		errors           []float64
+		added, conflicts int
+	}{{[]float64{0.1, 0.2, 0.3}, 1, 0}, {[]float64{0.1, 0.25, 0.3, 0.4}, 1, 1}} {
+		other := claim("5", x.errors...)
+		added, err := f.Merge(other)
+		conflicts, _ := f.Ledger.Contradictions(key)
+		if err != nil || added != x.added || len(conflicts) != x.conflicts {
+			t.Errorf("%v: %d added, %v, conflicts %v", x.errors, added, err, conflicts)
+		}
+	}
+	err := f.CheckMerge(claim("6", 0.1))
+	if err == nil || !strings.Contains(err.Error(), "different sweep files or seeds") {
+		t.Errorf("another seed: %v", err)
+	}
+}

@@ -3,7 +3,10 @@ package folder
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -26,11 +29,16 @@ func ReadManifest(dir string) schemas.Manifest {
 	return m
 }
 
-// WriteManifest replaces the manifest of a folder.
+// WriteManifest replaces the manifest of a folder. If it records result files, they are no longer marked as outdated.
 func WriteManifest(dir string, m schemas.Manifest) error {
 	raw, err := json.MarshalIndent(m, "", "  ")
 	if err == nil {
 		err = disk.WriteFile(manifestPath(dir), disk.Bytes(append(raw, '\n')))
+	}
+	if err == nil && m.Digest != "" {
+		if err = os.Remove(filepath.Join(dir, outdatedName)); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("write manifest: %w", err)
