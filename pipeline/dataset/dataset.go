@@ -1,7 +1,10 @@
-// Package dataset lays out tables of points in memory that a worker shares with its plugins: little-endian float64s at
-// multiples of 64 bytes, so that numbers are read and written in place; a [Layout] describes where.
+// Package dataset lays out tables of points in memory that a worker shares with its plugins: as
+// an Arrow IPC file of one uncompressed record batch. Each buffer begins at a multiple of 64, so
+// that numbers are read and written in place; a [Layout] describes where.
 //
-// The package requires a little-endian machine and imports no Arrow library, so that a plugin's binary stays small.
+// The package requires a little-endian machine. It imports no Arrow library: it builds the few
+// flatbuffers of the format itself, so that a plugin's binary stays small. The tests read its
+// files with the Arrow library.
 //
 // Start at [NewLayout] and [NewTable]; [MapFile] is for the reader. [CheckMessage] and
 // [CheckSchema] protect the Arrow library, in other packages, from files that state more than
@@ -17,14 +20,19 @@ import (
 // maxBody limits the bytes of a table's numbers, far above any use.
 const maxBody = 1 << 46
 
-// alignment is the alignment of the numbers of a column: a cache line, and the width of the widest vector registers.
+// alignment is the alignment of every buffer, from the start of the file: a cache line, and the
+// width of the widest vector registers.
 const alignment = 64
 
-// A Layout describes the positions of the numbers of a table: points, and labels if it is labeled.
+// A Layout describes the positions of the numbers of a table in its Arrow file. The table has the
+// column x, a FixedSizeList<float64>[Dim], and, if it is labeled, the column y, a float64.
 type Layout struct {
 	Rows, Dim int
-	XAt, YAt  int // first byte of the points, row by row, and of the labels; 0: no labels
-	Size      int // bytes of the table
+	XAt, YAt  int // first byte of the numbers of x, row by row, and of y; 0: no labels
+
+	end  int    // length of the body, padded
+	head []byte // bytes before the first number: magic, schema message, batch message; a multiple of 64
+	tail []byte // bytes after the last number: end of stream, footer, magic
 }
 
 // NewLayout lays out a table. It rejects a negative number of rows, a dimension below 1, and a
@@ -37,11 +45,17 @@ func NewLayout(rows, dim int, labelled bool) (*Layout, error) {
 		return nil, fmt.Errorf("lay out a table of %d rows of dimension %d: it takes more than %d bytes", rows, dim,
 			int64(maxBody))
 	}
-	l := &Layout{Rows: rows, Dim: dim, XAt: alignment} // a position of 0 means that there are no numbers
-	l.Size = l.XAt + pad(8*rows*dim, alignment)
+	l := &Layout{Rows: rows, Dim: dim}
+	columns := []column{{name: "x", dim: dim, len: 8 * rows * dim}}
 	if labelled {
-		l.YAt = l.Size
-		l.Size += pad(8*rows, alignment)
+		columns = append(columns, column{name: "y", at: pad(columns[0].len, alignment), len: 8 * rows})
+	}
+	last := columns[len(columns)-1]
+	body := pad(last.at+last.len, alignment)
+	l.head, l.tail = write(columns, rows, body)
+	l.XAt, l.end = len(l.head), len(l.head)+body
+	if labelled {
+		l.YAt = l.XAt + last.at
 	}
 	return l, nil
 }
@@ -49,10 +63,27 @@ func NewLayout(rows, dim int, labelled bool) (*Layout, error) {
 // pad rounds n up to a multiple of to.
 func pad(n, to int) int { return (n + to - 1) / to * to }
 
-// X returns the points in memory of this layout, Rows*Dim numbers row by row.
+// Size returns the length of the whole file in bytes.
+func (l *Layout) Size() int { return l.end + len(l.tail) }
+
+// Init writes everything except the numbers into dst[:Size]. dst must start at a multiple of 8 in
+// memory.
+func (l *Layout) Init(dst []byte) {
+	dst = dst[:l.Size()]
+	copy(dst, l.head)
+	copy(dst[l.end:], l.tail)
+	if l.YAt > 0 {
+		clear(dst[l.XAt+8*l.Rows*l.Dim : l.YAt])
+		clear(dst[l.YAt+8*l.Rows : l.end])
+	} else {
+		clear(dst[l.XAt+8*l.Rows*l.Dim : l.end])
+	}
+}
+
+// X returns the points in a file of this layout, Rows*Dim numbers row by row.
 func (l *Layout) X(b []byte) []float64 { return floats(b[l.XAt:], l.Rows*l.Dim) }
 
-// Y returns the labels in memory of this layout; nil if it has none.
+// Y returns the labels in a file of this layout; nil if it has none.
 func (l *Layout) Y(b []byte) []float64 {
 	if l.YAt == 0 {
 		return nil
@@ -86,10 +117,11 @@ func NewTable(name string, rows, dim int) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := NewMemory(name, int64(l.Size))
+	m, err := NewMemory(name, int64(l.Size()))
 	if err != nil {
 		return nil, err
 	}
+	l.Init(m.Bytes())
 	return &Table{m, l}, nil
 }
 

@@ -71,12 +71,13 @@ func (m *memory) table(dim int, x, y []float64) *pluginv1.Table {
 	if err != nil {
 		panic(err)
 	}
-	m.b = make([]byte, 64+l.Size)
+	m.b = make([]byte, 64+l.Size())
 	b := m.b[64:]
+	l.Init(b)
 	copy(l.X(b), x)
 	copy(l.Y(b), y)
 	return &pluginv1.Table{
-		Place: pluginv1.Table_PLACE_SESSION, Offset: 64, Length: uint64(l.Size),
+		Place: pluginv1.Table_PLACE_SESSION, Offset: 64, Length: uint64(l.Size()),
 		Rows: uint64(l.Rows), Dim: uint32(l.Dim), XAt: uint64(l.XAt), YAt: uint64(l.YAt),
 	}
 }

@@ -30,7 +30,7 @@ func (s *Session) tables(r OpenRequest, fill func(x, y []float64)) (
 		if err != nil {
 			return nil, nil, err
 		}
-		return nil, nil, &SizeError{Need: int64(aligned(uint64(small.Need))) + int64(l.Size), Have: small.Have}
+		return nil, nil, &SizeError{Need: int64(aligned(uint64(small.Need))) + int64(l.Size()), Have: small.Have}
 	}
 	if err != nil {
 		return nil, nil, err
@@ -45,7 +45,7 @@ func aligned(offset uint64) uint64 { return (offset + 63) / 64 * 64 }
 // tableAt describes a table at an offset of a place.
 func tableAt(place pluginv1.Table_Place, offset uint64, l *dataset.Layout) *pluginv1.Table {
 	return &pluginv1.Table{
-		Place: place, Offset: offset, Length: uint64(l.Size), Rows: uint64(l.Rows), Dim: uint32(l.Dim),
+		Place: place, Offset: offset, Length: uint64(l.Size()), Rows: uint64(l.Rows), Dim: uint32(l.Dim),
 		XAt: uint64(l.XAt), YAt: uint64(l.YAt),
 	}
 }
@@ -53,7 +53,8 @@ func tableAt(place pluginv1.Table_Place, offset uint64, l *dataset.Layout) *plug
 // A sessionMemory is the memory that a process shares with its host for tables. Concurrent use is safe.
 type sessionMemory struct {
 	*dataset.Memory
-	mu sync.Mutex
+	mu   sync.Mutex
+	last *filled // present table; nil: none
 }
 
 // close frees the memory.
@@ -61,6 +62,19 @@ func (m *sessionMemory) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_ = m.Close()
+}
+
+// A filled describes a table. The next table with the same shape needs no other layout.
+type filled struct {
+	shape
+	layout *dataset.Layout
+	table  *pluginv1.Table
+}
+
+type shape struct {
+	offset    uint64
+	rows, dim int
+	labelled  bool
 }
 
 // fill writes a table into the session's memory at an offset, with the numbers that the caller draws. The caller draws
@@ -74,13 +88,18 @@ func (s *Session) fill(offset uint64, rows int, labelled bool, draw func(x, y []
 	if b == nil {
 		return nil, s.p.child.gone("idle")
 	}
-	l, err := dataset.NewLayout(rows, s.dim(), labelled)
-	if err != nil {
-		return nil, err
+	if want := (shape{offset, rows, s.dim(), labelled}); m.last == nil || m.last.shape != want {
+		l, err := dataset.NewLayout(rows, s.dim(), labelled)
+		if err != nil {
+			return nil, err
+		}
+		if need := int64(offset) + int64(l.Size()); need > int64(len(b)) {
+			return nil, &SizeError{Need: need, Have: int64(len(b))}
+		}
+		l.Init(b[offset:])
+		m.last = &filled{want, l, tableAt(pluginv1.Table_PLACE_SESSION, offset, l)}
 	}
-	if need := int64(offset) + int64(l.Size); need > int64(len(b)) {
-		return nil, &SizeError{Need: need, Have: int64(len(b))}
-	}
+	l := m.last.layout
 	x, y := l.X(b[offset:]), l.Y(b[offset:])
 	drawn, _ := drafts.Get().(*[]float64)
 	if drawn == nil {
@@ -91,7 +110,7 @@ func (s *Session) fill(offset uint64, rows int, labelled bool, draw func(x, y []
 	draw((*drawn)[:len(x)], (*drawn)[len(x):])
 	copy(x, *drawn)
 	copy(y, (*drawn)[len(x):])
-	return tableAt(pluginv1.Table_PLACE_SESSION, offset, l), nil
+	return m.last.table, nil
 }
 
 // drafts holds *[]float64 for tables that are being drawn. Processes share them, because few draw at the same time.

@@ -1805,16 +1805,17 @@ func (x *Open) GetRevealed() *Table {
 	return nil
 }
 
-// Table locates rows in memory, which may be overwritten after the response: the values of x, dim per row, and of y, one per
-// row, as little-endian float64.
+// Table locates rows in memory, which may be overwritten after the response. The rows are an Arrow IPC file of one uncompressed
+// record batch, x: FixedSizeList<float64>[dim] and, for a sample, y: float64. The offsets repeat those of the file, for readers
+// without an Arrow library.
 type Table struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Place         Table_Place            `protobuf:"varint,1,opt,name=place,proto3,enum=shatter.plugin.v1.Table_Place" json:"place,omitempty"`
-	Offset        uint64                 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"` // start of the table
-	Length        uint64                 `protobuf:"varint,3,opt,name=length,proto3" json:"length,omitempty"` // length of the table in bytes
+	Offset        uint64                 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"` // start of the Arrow file
+	Length        uint64                 `protobuf:"varint,3,opt,name=length,proto3" json:"length,omitempty"` // length of the Arrow file in bytes
 	Rows          uint64                 `protobuf:"varint,4,opt,name=rows,proto3" json:"rows,omitempty"`
 	Dim           uint32                 `protobuf:"varint,5,opt,name=dim,proto3" json:"dim,omitempty"`
-	XAt           uint64                 `protobuf:"varint,6,opt,name=x_at,json=xAt,proto3" json:"x_at,omitempty"` // start of the values of x, relative to offset; row-major
+	XAt           uint64                 `protobuf:"varint,6,opt,name=x_at,json=xAt,proto3" json:"x_at,omitempty"` // start of the values of x, relative to offset; row-major, little-endian
 	YAt           uint64                 `protobuf:"varint,7,opt,name=y_at,json=yAt,proto3" json:"y_at,omitempty"` // the same for y; 0: the table has no y
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
