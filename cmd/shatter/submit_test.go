@@ -51,23 +51,6 @@ func (c *cluster) must(args ...string) (stdout, stderr string) {
 	return stdout, stderr
 }
 
-// coordinator starts a coordinator that keeps its sweeps in a folder of that name.
-func (c *cluster) coordinator(name string, flags ...string) *exec.Cmd {
-	c.Helper()
-	cmd := exec.Command(binary(c), append([]string{"coordinator", "--server", c.url, "--dir",
-		filepath.Join(c.dir, name), "--lease", "1s"}, flags...)...)
-	start(c.T, cmd)
-	return cmd
-}
-
-func (c *cluster) worker(flags ...string) *exec.Cmd {
-	c.Helper()
-	cmd := exec.Command(binary(c), append([]string{"worker", "--server", c.url, "--workers", "1"}, flags...)...)
-	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+c.TempDir())
-	start(c.T, cmd)
-	return cmd
-}
-
 // submit submits a sweep, and returns its id.
 func (c *cluster) submit(text string) string {
 	c.Helper()
@@ -91,27 +74,6 @@ func (c *cluster) local(text string) string {
 		c.Fatal(err)
 	}
 	return m.Digest
-}
-
-// until waits until a sweep has the expected status.
-func (c *cluster) until(id, what string, is func(*sweepStatus) bool) *sweepStatus {
-	c.Helper()
-	var s sweepStatus
-	var out string
-	defer func() {
-		if c.Failed() {
-			c.Logf("last: %s", out)
-		}
-	}()
-	waitFor(c.T, what, func() bool {
-		out, _ = c.must("status", id, "-o", "json")
-		s = sweepStatus{}
-		if err := json.Unmarshal([]byte(out), &s); err != nil {
-			c.Fatal(err)
-		}
-		return is(&s)
-	})
-	return &s
 }
 
 // What an operator gets wrong, or finds: a beginning of several ids, a sweep that failed, and a worker

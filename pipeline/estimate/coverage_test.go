@@ -308,32 +308,6 @@ func TestEvidenceIsFair(t *testing.T) {
 	}
 }
 
-// oracle returns the number of trials that would suffice if the success rates at both ends of an
-// ideal bracket were known: ends at n*/sqrt(within) and n* sqrt(within), each tested at half the
-// error probability by the likelihood ratio.
-func oracle(rate func(float64) float64, n, within, confidence, target float64) float64 {
-	sum := 0.0
-	for _, end := range []float64{n / math.Sqrt(within), n * math.Sqrt(within)} {
-		p := rate(end)
-		divergence := p*math.Log(p/target) + (1-p)*math.Log((1-p)/(1-target))
-		sum += math.Log(2/(1-confidence)) / divergence
-	}
-	return sum
-}
-
-// costs returns the numbers of trials that searches read, ascending, over as many values of n*
-// between 1000 and 2000 as there are runs, and the oracle's number.
-func costs(t interface{ Fatal(...any) }, find Find, slope float64, runs int) (trials []float64, ideal float64) {
-	for seed := range runs {
-		rate := logistic(1000*math.Exp2(float64(seed)/float64(runs)), slope, find.Target)
-		trials = append(trials, float64(world{rate: rate, seed: uint64(seed)}.solve(t, find).Trials))
-	}
-	slices.Sort(trials)
-	odds := find.Target / (1 - find.Target)
-	continuous := func(n float64) float64 { return 1 / (1 + math.Pow(n/1000, -slope)/odds) }
-	return trials, oracle(continuous, 1000, find.Within, find.Confidence, find.Target)
-}
-
 // TestPredictions checks that Left predicts the remaining trials within a factor of three at the median.
 func TestPredictions(t *testing.T) {
 	find := usual()

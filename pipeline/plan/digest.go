@@ -21,7 +21,7 @@ func (p *Plan) Digest() string {
 
 // describeSampling describes the sample sizes and trials of a cell, or its search.
 func describeSampling(c *trial.Cell) (text string) {
-	monotone := false
+	var monotone bool
 	switch {
 	case c.Rung != nil:
 		l := c.Rung.Ladder
