@@ -37,13 +37,13 @@ func TestPatienceServerFull(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "nats.conf")
 	must(t, os.WriteFile(path, []byte("max_payload: 1MB\njetstream {store_dir: data, max_file_store: 1MB}"), 0o600))
-	c, err := Dial(t.Context(), externalWith(t, path).url(), Options{Patience: time.Second})
+	c, err := Dial(t.Context(), externalWith(t, path).url(), Options{Patience: 4 * time.Second})
 	conn := connection(t, c, err)
 	data := make([]byte, 4*chunkSize)
 	_, err = rand.Read(data)
 	must(t, err)
 	_, err = conn.Files.PutBytes(t.Context(), data)
-	refused(t, err, "no room for 1s", "insufficient resources", "raise max_file_store", "delete sweeps")
+	refused(t, err, "no room for 4s", "insufficient resources", "raise max_file_store", "delete sweeps")
 }
 
 // Servers that have lost their majority report it through two interfaces of the client. The error
