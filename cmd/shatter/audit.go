@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/sweep"
+	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -63,7 +63,6 @@ func auditSweep(ctx context.Context, file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	stem := regexp.MustCompile("[^a-z0-9]+").ReplaceAllString(strings.ToLower(filepath.Base(file)), "-")
 	head := fmt.Sprintf(`name: audit-%s
 task: audit
 plugins: [%q]
@@ -72,7 +71,7 @@ goal: {alpha: 0.1, beta: 0.1}
 n: [10, 100]
 trials: 4000
 grids:
-`, cmp.Or(strings.Trim(stem, "-"), "plugin"), file)
+`, cmp.Or(wording.Slug(filepath.Base(file)), "plugin"), file)
 	text := head
 	for _, a := range described.GetAlgorithms() {
 		if !claimsPrivacy(a) {

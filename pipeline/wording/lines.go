@@ -66,3 +66,11 @@ func ShellWord(word string) string {
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
+
+// Slug returns a name for files and sweeps: lower-case letters, digits and single hyphens.
+func Slug(name string) string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	return strings.Join(words, "-")
+}

@@ -128,12 +128,12 @@ func (g group) figure(s *Sweep, m measure, c Choice, x string) (f Figure, longes
 	shown, fixed := choose(g.settingsOf(lines, keys, x), keys, c.Group)
 	name, unit := m.along(x)
 	f = Figure{
-		Name: slug(m.slug + " " + g.name + " " + x), Title: fmt.Sprintf("%s: %s against %s", g.name, m.title, name),
+		Name: wording.Slug(m.slug + " " + g.name + " " + x), Title: fmt.Sprintf("%s: %s against %s", g.name, m.title, name),
 		Faint: m.curve, Loose: x == algorithmKey, X: Axis{Title: withUnit(name, unit)},
 	}
 	switch {
 	case m.curve && x == curveColumn:
-		f.Name = slug(m.slug + " " + g.name)
+		f.Name = wording.Slug(m.slug + " " + g.name)
 	case x == algorithmKey:
 		f.Title, f.X.Title = fmt.Sprintf("%s: %s by algorithm", g.name, m.title), ""
 	}
@@ -374,12 +374,4 @@ func valueLabel(value string) string {
 // byX sorts points by X; the sort is stable.
 func byX(points []Point) {
 	slices.SortStableFunc(points, func(a, b Point) int { return cmp.Compare(a.X, b.X) })
-}
-
-// slug returns a name for files: lower-case letters, digits and single hyphens.
-func slug(name string) string {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
-	})
-	return strings.Join(words, "-")
 }
