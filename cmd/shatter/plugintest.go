@@ -94,8 +94,11 @@ func (p *pluginTest) run(c *cobra.Command, args []string) error {
 		fmt.Fprintf(c.ErrOrStderr(), "shatter: %s failed\n", wording.Count(failed, "check"))
 		return statusError(exitUnfinished)
 	}
-	if describes, err := all.Describe(c.Context(), path); err == nil && path != "" &&
-		slices.ContainsFunc(describes.GetAlgorithms(), claimsPrivacy) {
+	if path == "" {
+		return nil
+	}
+	if described, err := all.Describe(c.Context(), path); err == nil &&
+		slices.ContainsFunc(described.GetAlgorithms(), claimsPrivacy) {
 		fmt.Fprintf(c.ErrOrStderr(), "next: shatter audit %s tests its privacy by trials\n", wording.ShellWord(args[0]))
 	}
 	return nil

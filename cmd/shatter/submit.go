@@ -145,7 +145,6 @@ func (f *submitFlags) print(c *cobra.Command, out submitted) error {
 // put stores on the server all that a sweep needs, and returns the submission that names it.
 func (r *remote) put(ctx context.Context, s *session) (*lead.Submission, error) {
 	s.forgetEnvironments()
-	var err error
 	out := &lead.Submission{
 		Name: s.Name, Resolved: s.Digest(), Plugins: s.digests, Data: map[string]string{}, File: s.File,
 		Seed: s.Seed.Seed, Cells: len(s.Cells), By: personName(), At: time.Now().UTC(),
@@ -156,11 +155,14 @@ func (r *remote) put(ctx context.Context, s *session) (*lead.Submission, error) 
 		}
 	}
 	if !out.Seed.Drawn() {
-		if out.Seed, err = schemas.DrawSeed(); err != nil {
+		seed, err := schemas.DrawSeed()
+		if err != nil {
 			return nil, err
 		}
+		out.Seed = seed
 	}
-	if out.Content, err = s.publish(ctx, r.conn); err != nil {
+	content, err := s.publish(ctx, r.conn)
+	if err != nil {
 		return nil, err
 	}
 	saved, err := s.Encode(s.digests)
@@ -168,6 +170,6 @@ func (r *remote) put(ctx context.Context, s *session) (*lead.Submission, error) 
 		return nil, err
 	}
 	out.Plan, err = r.conn.Files.PutBytes(ctx, saved)
-	out.Content = append(out.Content, out.Plan)
+	out.Content = append(content, out.Plan)
 	return out, err
 }
