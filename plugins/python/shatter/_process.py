@@ -23,7 +23,7 @@ import platform  # noqa: E402
 import signal  # noqa: E402
 
 if _COOKIE:
-    # Arrays of a session are freed and made again. A page that the system provides anew costs more than the arithmetic
+    # Arrays of a session are freed and made again. A new page from the system costs more than the arithmetic
     # on its numbers, so the C library keeps freed memory, and does not give each thread an arena.
     import ctypes
 

@@ -369,7 +369,7 @@ _running: "weakref.WeakSet[Run]" = weakref.WeakSet()
 
 @atexit.register
 def _leave() -> None:
-    """Interrupt the runs that Python has started, because nobody would read their progress."""
+    """Interrupt the runs that this process has started, because their progress has no reader any more."""
     for r in list(_running):
         r.cancel()
 
@@ -433,7 +433,7 @@ class Submission:
         return json.loads(_call("status", self.id, "--output=json", *self._access))
 
     def results(self, out: Optional[str] = None) -> Result:
-        """Fetch what is known, to the folder out (default shatter-out/ID), and return it."""
+        """Fetch the present result to the folder out (default shatter-out/ID), and return it."""
         out = out or os.path.join("shatter-out", self.id)
         _call("results", self.id, f"--out={out}", *self._access)
         return Result(out)

@@ -106,7 +106,7 @@ class _Capture:
         self.parts.append(text)
 
     def add(self, name: str, v: Any, user: Any) -> None:
-        """Add what a name stands for."""
+        """Add the value of a name: an import, a definition or a constant."""
         if name in self.seen:
             if self.seen[name] is not v:
                 raise CaptureError(f"{name!r} stands for two things in the functions of {user.__name__}: rename one")
