@@ -1,13 +1,19 @@
 package testkit
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
 
-// Long leaves a test to the long run, go test -tags long, because it takes seconds of a quiet core
-// or tests a probability over many repetitions. The ordinary run, and the one under the race
-// detector, take its way through the code in other tests.
+// LongRun reports whether SHATTER_TEST_LONG is set, for tests that do less in the ordinary run.
+var LongRun = os.Getenv("SHATTER_TEST_LONG") != ""
+
+// Long skips a test in the ordinary run because it takes seconds of a quiet core or tests a
+// probability over many repetitions. The same code is covered there, and under the race detector,
+// by other tests.
 func Long(t testing.TB) {
 	t.Helper()
 	if !LongRun {
-		t.Skip("left to the long run: go test -tags long")
+		t.Skip("left to the long run: SHATTER_TEST_LONG=1 go test")
 	}
 }
