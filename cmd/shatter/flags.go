@@ -243,6 +243,7 @@ func (f *whereFlag) load(from, dir string) (*report.Sweep, error) {
 	if err != nil {
 		return nil, explainRead(dir, err)
 	}
+	sweep.Folder = dir
 	if sweep, err = sweep.Where(conditions...); err != nil {
 		return nil, wrong("--where %w", err)
 	}

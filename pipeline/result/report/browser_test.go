@@ -145,8 +145,13 @@ func (b *tab) media(kind, scheme string) {
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 }
 
-// marksOf counts, for each figure of the open page, the points with a tooltip.
-const marksOf = `[...document.querySelectorAll('.plot')].map(p => p.querySelectorAll('svg circle title').length)`
+// marksOf opens the folded figures, and counts, for each figure of the page, the points with a
+// tooltip.
+const marksOf = `document.querySelectorAll('.packed').forEach(d => d.open = true), new Promise(done => {
+	const look = () => document.querySelector('.packed template') ? setTimeout(look, 20) :
+		done([...document.querySelectorAll('.plot')].map(p => p.querySelectorAll('svg circle title').length));
+	look();
+})`
 
 // overflow is the number of pixels by which the page is wider than its window.
 const overflow = `document.documentElement.scrollWidth - document.documentElement.clientWidth`
@@ -214,11 +219,13 @@ func (b *tab) looks(t *testing.T) {
 	b.media("", "light")
 }
 
-// The table can be sorted and filtered.
+// The table can be sorted, filtered and copied. Its rows have links, and those that are packed appear
+// when they are needed.
 func TestUseInBrowser(t *testing.T) {
 	testkit.Long(t)
+	chrome := browser(t)
 	path, _ := written(t, learned(t, 40))
-	b := open(t, browser(t), path, 1200)
+	b := open(t, chrome, path, 1200)
 	const head = `[...document.querySelectorAll('#cells th')].find(h => h.textContent === 'n_star')`
 	const column = `[...document.querySelectorAll('#cells tbody tr:not([hidden])')].map(r => Number(r.cells[` + head +
 		`.cellIndex].textContent))`
@@ -232,10 +239,32 @@ func TestUseInBrowser(t *testing.T) {
 	if !slices.Equal(up, down) {
 		t.Errorf("sorted downwards: %v", down)
 	}
+	const copied = `navigator.clipboard.writeText = text => { window.copied = text }, ` +
+		`document.querySelector('[data-copy=csv]').click(), copied`
+	if lines := strings.Split(eval[string](b, copied), "\n"); len(lines) != len(up)+2 ||
+		!strings.HasPrefix(lines[0], "algorithm,d,epsilon,n_star,n_low,n_high,status,") {
+		t.Errorf("copied %q", lines)
+	}
 	b.do(chromedp.SendKeys(chromedp.CSS("#filter"), "acme/two 64"))
 	filtered, count := eval[[]float64](b, column), eval[string](b, `document.querySelector('#count').textContent`)
 	if len(filtered) == 0 || len(filtered) >= len(up) || !strings.Contains(count, " of ") {
 		t.Errorf("%v rows after filtering, %s", filtered, count)
+	}
+	b.clean()
+	s := learned(t, 150)
+	path, _ = written(t, s)
+	last := s.table.text(s.table.Len()-1, "cell")
+	b = open(t, chrome, path, 1200)
+	const rows = `document.querySelectorAll('#cells tbody tr').length`
+	if n := eval[int](b, rows); n != maxShownRows {
+		t.Errorf("%d rows at first", n)
+	}
+	n := eval[int](b, `location.hash = '`+last+`', new Promise(done => {
+		const look = () => document.querySelector('tr:target') ? done(`+rows+`) : setTimeout(look, 20);
+		look();
+	})`)
+	if n != s.table.Len() {
+		t.Errorf("%d rows after following a link to row %s", n, last)
 	}
 	b.clean()
 }

@@ -3,7 +3,9 @@
 //
 // The page is self-contained: it requests no file and no network resource, and its policy forbids
 // both. Nothing from the data can become markup or code. Its size and its number of figures are
-// limited for any number of cells. A figure of one folder has the same bytes each time.
+// limited for any number of cells: rows and figures beyond a first screen are packed, and the
+// script expands them when the reader asks for them. A figure of one folder has the same bytes each
+// time. A live [Page] consists of the same sections, which a process replaces.
 //
 // The package needs table.parquet and curve.parquet. It shows failures, fits, the manifest and the
 // sweep file if the folder has them.

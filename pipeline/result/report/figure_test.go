@@ -2,9 +2,13 @@ package report
 
 import (
 	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"io/fs"
 	"math"
@@ -110,12 +114,15 @@ func TestColumnsOfThePage(t *testing.T) {
 	for _, c := range p.Table.Columns {
 		names = append(names, c.Name)
 	}
-	if got, want := strings.Join(names[:7], " "), "algorithm d epsilon n_star n_low n_high status"; got != want ||
+	if got, want := strings.Join(slices.Delete(slices.Clone(names[:8]), 6, 7), " "),
+		"algorithm d epsilon n_star n_low n_high status"; got != want || !strings.HasPrefix(names[6], "bar (") ||
 		names[len(names)-1] != "cell" {
 		t.Errorf("columns %v", names)
 	}
-	for i, row := range p.Table.Rows {
-		if row[0].Text != p.table.text(i, "algorithm") || row[6].Text != p.table.text(i, "status") || !row[6].Status ||
+	for i, x := range p.Table.Rows {
+		row := x.Values
+		if row[0].Text != p.table.text(i, "algorithm") || row[7].Text != p.table.text(i, "status") || !row[7].Status ||
+			row[6].Bar == "" || x.ID != p.table.text(i, "cell") ||
 			row[3].Text != p.table.text(i, "n_star") {
 			t.Errorf("row %d: %v", i, row)
 		}
@@ -258,6 +265,7 @@ func TestWords(t *testing.T) {
 		"0 of 5 cells are decided (others: 1 above range, 1 below range, 1 failed, 1 infeasible, 1 undecided).",
 		"undecided: trials spent", "Privacy is not proved",
 		"No finite bound is known here", "index out of range", "two different outcomes",
+		"failed: panic</strong>: 15 trials", "on worker w1", " 4/16/0</pre>",
 		"noise of these experiments is seeded",
 	} {
 		if !strings.Contains(text, want) {
@@ -332,7 +340,7 @@ func TestCut(t *testing.T) {
 		}
 		s := sheet.Of("table", []schemas.Column{{Name: "cell", Type: schemas.TextColumn},
 			{Name: "status", Type: schemas.TextColumn}, {Name: "n_star", Type: schemas.IntColumn}}, all...)
-		v := view(newFrame(s), nil, tableOrder)
+		v := newTableView(newFrame(s), nil, tableOrder)
 		want := ""
 		if rows > maxRows {
 			want = "These are the first 5,000 of 5,001 rows. shatter table DIR --what table -o csv prints all of them, and " +
@@ -342,4 +350,42 @@ func TestCut(t *testing.T) {
 			t.Errorf("%d rows: %d on the page, %q", rows, len(v.Rows), v.Cut())
 		}
 	}
+}
+
+// The page of a sweep with the largest number of rows is small, however many figures it has. What is
+// packed expands to the rest of the table.
+func TestPageSize(t *testing.T) {
+	s := learned(t, 2000)
+	var rows []int
+	for i := range maxRows {
+		rows = append(rows, i%s.table.Len())
+	}
+	s.whole.table = newFrame(s.table.Take(rows))
+	s.whole.table.set("cell", func(row int) any {
+		return fmt.Sprintf("%x", sha256.Sum256([]byte{byte(row), byte(row >> 8)}))[:10]
+	})
+	s.whole.table.set("replica", func(row int) any { return int64(row / 1840) })
+	s.split()
+	_, text := written(t, s)
+	if most := 400 << 10; len(text) > most {
+		t.Errorf("%d bytes, %d are the most", len(text), most)
+	}
+	_, packed, _ := strings.Cut(text, `<template id="rest">`)
+	packed, _, _ = strings.Cut(packed, "</template>")
+	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(html.UnescapeString(packed))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(z)
+	if n := bytes.Count(rest, []byte("<tr id=")); err != nil || n != maxRows-maxShownRows {
+		t.Errorf("%d rows are packed, %v", n, err)
+	}
+	p, err := s.Page()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range p.Sections {
+		t.Logf("%s: %d bytes", x.ID, len(x.HTML))
+	}
+	t.Logf("%d bytes, of which %d are packed rows", len(text), len(packed))
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"cmp"
+	"compress/gzip"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/shatterlab/shatter/schemas"
@@ -35,19 +37,128 @@ var pageStyle string
 //go:embed report.js
 var pageScript string
 
-// maxRows is the maximum number of rows of a table on a page. A browser lays out a few thousand
-// rows per second, and the page of 90,000 rows would have 60 MB.
-const maxRows = 5000
+// Limits of a page.
+const (
+	maxRows       = 5000 // rows of a table; a browser lays out a few thousand per second
+	maxShownRows  = 100  // rows that the page shows before the reader asks for the others
+	maxFigures    = 40
+	maxShownBytes = 60 << 10 // size of the figures that are not folded
+)
 
-// maxFigures is the maximum number of figures on a page.
-const maxFigures = 40
+// maxPackedBytes is the maximum size of the folded figures, packed.
+const maxPackedBytes = 60 << 10
 
-// A page holds the content of report.html.
-type page struct {
+// A Page is a page of HTML: a file, or the state of a process that a browser follows.
+type Page struct {
+	Name, Kind string
+	Live       string // URL of the server-sent events that replace its sections; "": none
+	Sections   []Section
+}
+
+// A Section is a part of a page that is replaced as a whole. Pages hide empty sections.
+type Section struct {
+	ID, Title string
+	HTML      template.HTML
+}
+
+// templates returns the templates of the page, which are parsed once.
+var templates = sync.OnceValues(func() (*template.Template, error) {
+	t := template.New("")
+	t.Funcs(template.FuncMap{
+		"status": symbol, "seconds": seconds, "short": shortID,
+		"pack": func(name string, data any) (string, error) { return pack(t, name, data) },
+	})
+	return t.Parse(pageText)
+})
+
+// NewSection renders the section id with the template of this name.
+func NewSection(t *template.Template, id, title string, data any) (Section, error) {
+	var b strings.Builder
+	err := t.ExecuteTemplate(&wording.Printer{To: &b}, id, data) // texts of tables and plugins are untrusted
+	return Section{id, title, template.HTML(strings.TrimSpace(b.String()))}, err
+}
+
+// Nav returns the links to the sections, as the content of the page's element nav.
+func (p *Page) Nav() (Section, error) {
+	t, err := templates()
+	if err != nil {
+		return Section{}, err
+	}
+	return NewSection(t, "nav", "", p)
+}
+
+// Policy returns the content security policy of the page.
+func (p *Page) Policy() string {
+	sum := sha256.Sum256([]byte(pageScript))
+	policy := fmt.Sprintf("default-src 'none'; script-src 'sha256-%s'; style-src 'unsafe-inline'; form-action 'none'; "+
+		"base-uri 'none'", base64.StdEncoding.EncodeToString(sum[:]))
+	if p.Live != "" {
+		policy += "; connect-src 'self'"
+	}
+	return policy
+}
+
+// Style returns the style sheet, which contains nothing from the data.
+func (p *Page) Style() template.CSS { return template.CSS(pageStyle) }
+
+// Script returns the script with its element. It contains nothing from the data.
+func (p *Page) Script() template.HTML { return template.HTML("<script>" + pageScript + "</script>") }
+
+// Write writes the page.
+func (p *Page) Write(w io.Writer) error {
+	t, err := templates()
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(&wording.Printer{To: w})
+	return errors.Join(t.ExecuteTemplate(out, "page", p), out.Flush())
+}
+
+// WriteHTML writes the report as one page of HTML.
+func (s *Sweep) WriteHTML(w io.Writer) error {
+	p, err := s.Page()
+	if err == nil {
+		err = p.Write(w)
+	}
+	if err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
+
+// WriteFile atomically replaces the folder's report.html by the page, and returns its path.
+func (s *Sweep) WriteFile() (path string, err error) {
+	path = filepath.Join(s.dir, "report.html")
+	return path, disk.WriteFile(path, s.WriteHTML)
+}
+
+// Page returns the report of the sweep.
+func (s *Sweep) Page() (*Page, error) {
+	v, err := s.view()
+	if err != nil {
+		return nil, err
+	}
+	t, err := templates()
+	if err != nil {
+		return nil, err
+	}
+	p := &Page{Name: v.Name, Kind: "Shatter report"}
+	for _, x := range [][2]string{
+		{"answer", ""}, {"figures", "Figures"}, {"more", ""}, {"table", "Table"}, {"problems", "Problems"},
+		{"slopes", "Fits"}, {"unknown", "What is not known"}, {"made", "How it was made"},
+	} {
+		section, err := NewSection(t, x[0], x[1], v)
+		if err != nil {
+			return nil, err
+		}
+		p.Sections = append(p.Sections, section)
+	}
+	return p, nil
+}
+
+// A view holds the content of report.html.
+type view struct {
 	*Sweep
-	Policy          string
-	Style           template.CSS
-	Script          template.HTML
 	Name            string
 	Partial         string   // progress of the sweep; "" if the result is complete
 	Only            string   // conditions that the rows satisfy; "" if all rows are shown
@@ -58,7 +169,7 @@ type page struct {
 	Figures, Folded []figureView
 	FiguresLeft     int // number of omitted figures
 	Unknown         []unknown
-	Failures        []schemas.Failure
+	Failures        []failureKind
 	Alarms, Refuted []string
 	RunNotes        []string
 	Facts           [][2]string
@@ -72,86 +183,73 @@ type figureView struct {
 	SVG template.HTML
 }
 
-// WriteHTML writes the report as one page of HTML.
-func (s *Sweep) WriteHTML(w io.Writer) error {
-	if err := s.write(w); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	return nil
-}
-
-// WriteFile atomically replaces the folder's report.html by the page, and returns its path.
-func (s *Sweep) WriteFile() (path string, err error) {
-	path = filepath.Join(s.dir, "report.html")
-	if err := disk.WriteFile(path, s.write); err != nil {
-		return "", fmt.Errorf("write report: %w", err)
-	}
-	return path, nil
-}
-
-func (s *Sweep) write(w io.Writer) error {
-	t := template.New("report").Funcs(template.FuncMap{"status": symbol, "seconds": seconds, "short": shortID})
-	if _, err := t.Parse(pageText); err != nil {
-		return err
-	}
-	p, err := s.page()
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriter(&wording.Printer{To: w}) // texts of manifest, sweep file and tables are untrusted
-	return errors.Join(t.Execute(out, p), out.Flush())
-}
-
-func (s *Sweep) page() (*page, error) {
-	p := &page{
-		Sweep: s, Style: template.CSS(pageStyle), Name: s.manifest.Name, Source: s.source,
+func (s *Sweep) view() (*view, error) {
+	v := &view{
+		Sweep: s, Name: s.manifest.Name, Source: s.source,
 		Findings: render.Findings(s.table.Sheet), Answer: s.answer(),
 		Partial: s.manifest.Partial,
-		Table:   view(s.table, docs(result.Columns("table"), result.Columns("games")), tableOrder),
-		Slopes:  view(s.fits, docs(result.Columns("fits")), slopeOrder),
+		Table:   newTableView(s.table, docs(result.Columns("table"), result.Columns("games")), tableOrder),
+		Slopes:  newTableView(s.fits, docs(result.Columns("fits")), slopeOrder),
 	}
-	p.Problems, p.Only = s.problems(), s.conditions(nil)
-	p.Unknown, p.Failures, p.RunNotes = s.unknown(), s.failures(), s.runNotes()
-	p.Alarms, p.Refuted = s.alarms(), s.refuted()
-	p.Facts, p.Runs, p.Plugins = s.facts(), s.manifest.Runs, s.manifest.Plugins
-	if err := p.addFigures(); err != nil {
-		return nil, err
-	}
-	p.Script = template.HTML("<script>" + pageScript + "</script>") // contains nothing from the data
-	sum := sha256.Sum256([]byte(pageScript))
-	p.Policy = fmt.Sprintf("default-src 'none'; script-src 'sha256-%s'; style-src 'unsafe-inline'; form-action 'none'; "+
-		"base-uri 'none'", base64.StdEncoding.EncodeToString(sum[:]))
-	return p, nil
+	v.Table.drawBars(s.table)
+	v.Problems, v.Only = s.problems(), s.conditions(nil)
+	v.Unknown, v.Failures, v.RunNotes = s.unknown(), s.failures(), s.runNotes()
+	v.Alarms, v.Refuted = s.alarms(), s.refuted()
+	v.Facts, v.Runs, v.Plugins = s.facts(), s.manifest.Runs, s.manifest.Plugins
+	return v, v.addFigures()
 }
 
-// addFigures draws the figures. The learning curves of a search and the metrics are folded.
-func (p *page) addFigures() error {
-	measures, err := p.wanted(nil)
+// addFigures draws the figures, in each quantity those with the most values along x first. The
+// learning curves of a search, the metrics, and figures beyond maxShownBytes are folded.
+func (v *view) addFigures() error {
+	measures, err := v.wanted(nil)
 	if err != nil {
 		return err
 	}
-	for _, name := range p.metrics() {
-		measures = append(measures, p.metric(name))
+	for _, name := range v.metrics() {
+		measures = append(measures, v.metric(name))
 	}
 	used := map[string]int{}
+	shown, packed := 0, 0
 	for _, m := range measures {
-		to := &p.Figures
-		if m.kind == kindMetric || m.kind == kindError && !p.listed() {
-			to = &p.Folded
-		}
-		for _, f := range p.draw(m, Choice{}, used) {
-			if len(p.Figures)+len(p.Folded) == maxFigures {
-				p.FiguresLeft++
+		figures := v.draw(m, Choice{}, used)
+		slices.SortStableFunc(figures, func(a, b Figure) int { return b.longest() - a.longest() })
+		for _, f := range figures {
+			if len(v.Figures)+len(v.Folded) == maxFigures || packed > maxPackedBytes {
+				v.FiguresLeft++
 				continue
 			}
 			svg, err := f.inline()
 			if err != nil {
 				return err
 			}
-			*to = append(*to, figureView{f, svg})
+			fold := m.kind == kindMetric || m.kind == kindError && !v.listed()
+			if fold || shown > 0 && shown+len(svg) > maxShownBytes {
+				v.Folded, packed = append(v.Folded, figureView{f, svg}), packed+len(svg)/7 // as gzip and base64
+				continue
+			}
+			v.Figures, shown = append(v.Figures, figureView{f, svg}), shown+len(svg)
 		}
 	}
 	return nil
+}
+
+// longest returns the largest number of points of a line.
+func (f *Figure) longest() (n int) {
+	for _, l := range f.Lines {
+		n = max(n, len(l.Points))
+	}
+	return n
+}
+
+// pack renders a template, compressed, for the page's script to expand when the reader asks for it.
+func pack(t *template.Template, name string, data any) (string, error) {
+	var b strings.Builder
+	text := base64.NewEncoder(base64.StdEncoding, &b)
+	z, _ := gzip.NewWriterLevel(text, gzip.BestCompression) // only a wrong level is an error
+	err := t.ExecuteTemplate(&wording.Printer{To: z}, name, data)
+	err = errors.Join(err, z.Close(), text.Close())
+	return b.String(), err
 }
 
 // A tableView is the table for reading, as the terminal shows it.
@@ -159,12 +257,29 @@ type tableView struct {
 	name         string // name of its sheet
 	Above, Below []string
 	Columns      []schemas.Column
-	Rows         [][]tableValue
-	All          int // number of rows of the table; the page shows at most maxRows
+	Rows         []tableRow
+	All          int // number of rows of the table; the page has at most maxRows
 	Statuses     []string
 }
 
-// Cut describes which rows are not on the page, and how to see them; "": the page shows all.
+// A tableRow is a row of a page. ID is the cell in the first of its rows, and otherwise "".
+type tableRow struct {
+	ID     string
+	Values []tableValue
+}
+
+type tableValue struct {
+	Text                 string
+	Number, Status, Cell bool
+	Long                 bool // the text wraps
+	Bar                  template.HTML
+}
+
+// First and Rest divide the rows into those that the page shows at first and the others.
+func (v tableView) First() []tableRow { return v.Rows[:min(len(v.Rows), maxShownRows)] }
+func (v tableView) Rest() []tableRow  { return v.Rows[len(v.First()):] }
+
+// Cut describes which rows are not on the page, and how to see them; "": the page has all.
 func (v tableView) Cut() string {
 	if v.All <= len(v.Rows) {
 		return ""
@@ -172,12 +287,6 @@ func (v tableView) Cut() string {
 	return fmt.Sprintf("These are the first %s of %s rows. shatter table DIR --what %s -o csv prints all of them, and "+
 		"shatter report DIR --where CONDITION --out FILE makes a page of some.", wording.Thousands(float64(len(v.Rows))),
 		wording.Thousands(float64(v.All)), v.name)
-}
-
-type tableValue struct {
-	Text           string
-	Number, Status bool
-	Long           bool // the text wraps
 }
 
 // Orders of the page's columns. Columns without a name here take the place of the star, so that the
@@ -217,7 +326,7 @@ func docs(columns ...[]schemas.Column) map[string]string {
 	return all
 }
 
-func view(f *frame, docs map[string]string, order []string) (v tableView) {
+func newTableView(f *frame, docs map[string]string, order []string) (v tableView) {
 	above, below, shown, text := render.Summary(f.Sheet)
 	v.name, v.Above, v.Below, v.All = f.Name, above, below, f.Len()
 	places := make([]int, len(shown)) // indices into a row of Summary, in the order of the page
@@ -238,12 +347,18 @@ func view(f *frame, docs map[string]string, order []string) (v tableView) {
 		}
 		v.Columns = append(v.Columns, c)
 	}
+	seen := map[string]bool{"": true}
 	for i := range min(v.All, maxRows) {
-		line := make([]tableValue, len(places))
+		line := tableRow{Values: make([]tableValue, len(places))}
 		for j, place := range places {
-			text := text(i, place)
-			line[j] = tableValue{text, v.Columns[j].Type == schemas.IntColumn || v.Columns[j].Type == schemas.FloatColumn,
-				v.Columns[j].Name == "status" && text != "-", len(text) > 60}
+			c, text := v.Columns[j], text(i, place)
+			line.Values[j] = tableValue{
+				Text: text, Number: c.Type == schemas.IntColumn || c.Type == schemas.FloatColumn,
+				Status: c.Name == "status" && text != "-", Cell: c.Name == "cell", Long: len(text) > 60,
+			}
+		}
+		if id := f.text(i, "cell"); !seen[id] {
+			line.ID, seen[id] = id, true
 		}
 		v.Rows = append(v.Rows, line)
 		if status := f.text(i, "status"); status != "" && !slices.Contains(v.Statuses, status) {

@@ -83,7 +83,44 @@ func (f *Figure) inline() (template.HTML, error) {
 		return "", err
 	}
 	_, svg, _ := strings.Cut(b.String(), "<svg") // skips the XML declaration
-	return template.HTML(pageColors.Replace("<svg" + svg)), nil
+	svg = fontStyle.ReplaceAllString(pageColors.Replace("<svg"+svg), "")
+	short := strings.NewReplacer(` fill-opacity="0"`, "", "\n"+html.EscapeString(f.X.Title)+": ", "\n",
+		"\n"+html.EscapeString(f.Y.Title)+": ", "\n")
+	return template.HTML(joinPaths(short.Replace(svg))), nil
+}
+
+// fontStyle matches the style of texts, which the page's style sheet replaces.
+var fontStyle = regexp.MustCompile(`\s*style="font-family:[^"]*"`)
+
+// pathLine matches a path in the output of vgsvg; digits matches digits that are too small to see.
+var (
+	pathLine = regexp.MustCompile(`^<path d="([^"]*)" style="([^"]*)" />$`)
+	digits   = regexp.MustCompile(`(\.\d)\d+`)
+)
+
+// joinPaths replaces consecutive paths of one style by one path, which makes a page much smaller.
+func joinPaths(svg string) string {
+	var b strings.Builder
+	var d, style string
+	flush := func() {
+		if d != "" {
+			fmt.Fprintf(&b, "<path d=\"%s\" style=\"%s\"/>\n", digits.ReplaceAllString(d, "$1"), style)
+		}
+		d = ""
+	}
+	for line := range strings.Lines(svg) {
+		m := pathLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		if m == nil || m[2] != style {
+			flush()
+		}
+		if m == nil {
+			b.WriteString(line)
+			continue
+		}
+		d, style = d+m[1], m[2]
+	}
+	flush()
+	return b.String()
 }
 
 // PNG writes the figure as PNG with 300 dots per inch; width is in inches.

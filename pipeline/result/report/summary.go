@@ -1,10 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/shatterlab/shatter/schemas"
@@ -260,36 +262,59 @@ func (s *Sweep) why(row int, status string) string {
 	return strings.ReplaceAll(status, "_", " ")
 }
 
-// maxFailures is the maximum number of failures that the page lists.
-const maxFailures = 50
+// A failureKind holds the failed or lost trials of one kind, and describes the first of them.
+type failureKind struct {
+	schemas.Failure
+	Worker  string // worker that ran the first trial; "": unknown
+	Command string // command that runs the first trial again
+}
 
-// failures returns the failures of each cell with their reasons.
-func (s *Sweep) failures() (all []schemas.Failure) {
+// failures groups the failures of all cells by kind, the most frequent first.
+func (s *Sweep) failures() (all []failureKind) {
 	names := map[string]string{}
 	for row := range s.table.Len() {
 		names[s.table.text(row, "cell")] = s.table.text(row, "algorithm")
 	}
-	f := s.failed
-	for row := range f.Len() {
-		if row == maxFailures {
-			return append(all, schemas.Failure{What: fmt.Sprintf("%d more: shatter query DIR \"from failures\"",
-				f.Len()-row), Count: int64(f.Len() - row)})
+	for row := range s.failed.Len() {
+		kind := strings.TrimSpace(s.failed.text(row, "status") + ": " + s.failed.text(row, "kind"))
+		at := slices.IndexFunc(all, func(f failureKind) bool { return f.Kind == kind })
+		if at < 0 {
+			at = len(all)
+			first := s.failed.text(row, "first")
+			all = append(all, failureKind{
+				Failure: schemas.Failure{
+					Kind: kind, Trial: first, Reason: s.failed.text(row, "reason"),
+					What: fmt.Sprintf("%s at n = %.0f", names[s.failed.text(row, "cell")], s.failed.Number(row, "n")),
+				},
+				Worker:  s.workerOf(first),
+				Command: "shatter trial " + wording.ShellWord(cmp.Or(s.Folder, s.dir)) + " " + wording.ShellWord(first),
+			})
 		}
-		all = append(all, schemas.Failure{
-			Kind: strings.TrimSpace(f.text(row, "status") + ": " + f.text(row, "kind")), Count: int64(f.Number(row, "trials")),
-			Trial: f.text(row, "first"), Reason: f.text(row, "reason"),
-			What: fmt.Sprintf("%s at n = %.0f", names[f.text(row, "cell")], f.Number(row, "n")),
-		})
+		all[at].Count += int64(s.failed.Number(row, "trials"))
 	}
+	slices.SortStableFunc(all, func(a, b failureKind) int { return cmp.Compare(b.Count, a.Count) })
 	return all
+}
+
+// workerOf returns the worker that ran a trial, given by its ID.
+func (s *Sweep) workerOf(id string) string {
+	cell, rest, _ := strings.Cut(id, "/")
+	n, text, _ := strings.Cut(rest, "/")
+	repetition, _ := strconv.ParseFloat(text, 64)
+	for row := range s.timing.Len() {
+		since := repetition - s.timing.Number(row, "first")
+		if s.timing.text(row, "cell") == cell && s.timing.text(row, "n") == n && since >= 0 &&
+			since < s.timing.Number(row, "rows") {
+			return s.timing.text(row, "worker")
+		}
+	}
+	return ""
 }
 
 func (s *Sweep) alarms() (all []string) {
 	for _, r := range s.manifest.Runs {
 		for _, a := range r.Alarms {
-			if !slices.Contains(all, a) {
-				all = append(all, a)
-			}
+			all = add(all, a)
 		}
 	}
 	return all

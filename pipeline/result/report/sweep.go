@@ -20,12 +20,15 @@ import (
 
 // A Sweep holds the contents of the result folder of a sweep.
 type Sweep struct {
+	Folder string // path of the output folder in commands; "": the path that was loaded
+
 	dir          string
 	whole        rows
 	table        *frame   // one row for each search over another number than n
 	sized, curve *frame   // rows about sample sizes (in task online, all rows), and the corresponding rows of the curve
 	searches     []search // searches over other numbers than n
 	fits, failed *frame   // without rows if the folder lacks the file
+	timing       *frame   // messages of workers; without rows if no trial failed
 	manifest     schemas.Manifest
 	where        []sheet.Condition // conditions that the rows of table and curve satisfy
 	source       string            // text of the sweep file
@@ -45,6 +48,12 @@ func Load(dir string) (*Sweep, error) {
 			return nil, err
 		}
 		*t.to = newFrame(sheet)
+	}
+	s.timing = newFrame(nil)
+	if s.failed.Len() > 0 {
+		if messages, err := sheet.ReadTable(dir, "timing"); err == nil {
+			s.timing = newFrame(messages)
+		}
 	}
 	s.split()
 	if err := s.readManifest(filepath.Join(dir, "manifest.json")); err != nil {

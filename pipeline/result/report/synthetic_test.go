@@ -74,7 +74,7 @@ func sweepOf(t testing.TB, table, curve, fits []row) *Sweep {
 	s.whole = rows{frameOf("table", table, columns...), frameOf("curve", curve, result.Columns("curve")...)}
 	s.split()
 	s.fits = frameOf("fits", fits)
-	s.failed = newFrame(nil)
+	s.failed, s.timing = newFrame(nil), newFrame(nil)
 	s.manifest.Name = "synthetic"
 	return s
 }
@@ -180,6 +180,9 @@ func undecided(t testing.TB) *Sweep {
 		{"cell": "4", "n": int64(16), "status": "lost", "kind": "memory", "reason": "above 2 GiB", "trials": int64(1),
 			"first": "4/16/7"},
 	})
+	s.timing = frameOf("timing", []row{
+		{"cell": "4", "n": int64(16), "first": int64(0), "rows": int64(16), "worker": "w1"},
+	})
 	s.manifest.Runs = []schemas.ManifestRun{{Seconds: 3, Trials: 80,
 		Failures: []schemas.Failure{{Kind: "panic", Trial: "4/16/0", What: "acme/broken on halfspace",
 			Reason: "index out of range", Count: 16}}, Alarms: []string{"trial 4/16/0 has two different outcomes"}}}
@@ -244,9 +247,9 @@ func written(t *testing.T, s *Sweep) (path, text string) {
 	return path, b.String()
 }
 
-func pageOf(t *testing.T, s *Sweep) *page {
+func pageOf(t *testing.T, s *Sweep) *view {
 	t.Helper()
-	p, err := s.page()
+	p, err := s.view()
 	if err != nil {
 		t.Fatal(err)
 	}
