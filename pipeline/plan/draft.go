@@ -18,8 +18,8 @@ type draft struct {
 
 // A setting holds the values of one combination.
 type setting struct {
-	problem *schemas.Problem // shared by the drafts of an entry with the same problem
-	params  trial.Params     // parameters in the file; shared likewise
+	problem *schemas.Problem
+	params  trial.Params // parameters in the file
 
 	queries   int
 	rounds    int // number of rounds in a search over rounds; else 0
@@ -78,18 +78,12 @@ func (l *layout) canJudgeExclusion(b *sweep.Block, i int, r *sweep.Reporter) boo
 
 // expand appends the drafts of the entry, and records the matching exclusions in dropped.
 func (e *entry) expand(drafts []draft, dropped map[string]bool) []draft {
-	problems, params := map[int]*schemas.Problem{}, map[int]trial.Params{}
 	options := make([]int, len(e.axes))
-	drafts = slices.Grow(drafts, int(e.cells()))
 	for combination := range int(e.cells()) {
 		e.fillOptions(combination, options)
-		if e.excluded(options, dropped) {
-			continue
+		if !e.excluded(options, dropped) {
+			drafts = append(drafts, draft{e, combination, e.problemIndex(options), e.setting(options)})
 		}
-		d := draft{entry: e, combination: combination}
-		d.problem = e.ordinal(options, func(axis int) bool { return axis < e.problemAxes })
-		d.set(options, problems, params)
-		drafts = append(drafts, d)
 	}
 	return drafts
 }
@@ -125,38 +119,27 @@ func (e *entry) excluded(options []int, dropped map[string]bool) bool {
 	return found
 }
 
-// ordinal returns the index of the combination if only the axes count that counts selects.
-func (e *entry) ordinal(options []int, counts func(axis int) bool) int {
-	ordinal, counted := 0, make([]bool, len(e.axes))
-	for i, lead := range e.leader {
-		if counts(i) && !counted[lead] {
-			counted[lead] = true
-			ordinal = ordinal*len(e.axes[lead].options) + options[lead]
+// problemIndex returns the index of a combination's problem among the problems of the grid.
+func (e *entry) problemIndex(options []int) int {
+	index := 0
+	for i, lead := range e.leader[:e.problemAxes] {
+		if i == lead {
+			index = index*len(e.axes[i].options) + options[i]
 		}
 	}
-	return ordinal
+	return index
 }
 
-// set fills the setting. problems and params hold the values of earlier drafts of the entry, by ordinal.
-func (d *draft) set(options []int, problems map[int]*schemas.Problem, params map[int]trial.Params) {
-	e, s := d.entry, &d.setting
-	ordinal := e.ordinal(options, func(axis int) bool { return e.axes[axis].param })
-	var problemKnown, paramsKnown bool
-	if s.problem, problemKnown = problems[d.problem]; !problemKnown {
-		s.problem = new(schemas.Problem)
-		problems[d.problem] = s.problem
-	}
-	if s.params, paramsKnown = params[ordinal]; !paramsKnown {
-		s.params = trial.Params{}
-		params[ordinal] = s.params
-	}
+// setting returns the values of a combination.
+func (e *entry) setting(options []int) setting {
+	s := setting{problem: new(schemas.Problem), params: trial.Params{}}
 	for i, a := range e.axes {
-		known := i < e.problemAxes && problemKnown || a.param && paramsKnown
-		if set := a.options[options[i]].set; set != nil && !known {
-			set(s)
+		if set := a.options[options[i]].set; set != nil {
+			set(&s)
 		}
 	}
 	if !e.algorithm.GetPrivate() {
 		s.epsilon, s.delta = 0, 0
 	}
+	return s
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/numeric"
@@ -36,7 +37,7 @@ type openedProblem struct {
 	public     *pluginv1.Problem
 	population *trial.Population // nil without real data
 	problem    *problem.Problem
-	best       *leastError // nil: not computed yet
+	least      func() (float64, error) // least error of the class on the problem, computed once
 	priors     map[prior.Goal]*trial.Prior
 	measured   map[measurementKey]*measuredProblem
 	err        error // failure to resolve or open the problem
@@ -124,12 +125,6 @@ func (p *openedProblem) prior(g prior.Goal) *trial.Prior {
 	return found
 }
 
-// A leastError is the least error of a class on a problem.
-type leastError struct {
-	value float64
-	err   error
-}
-
 // An opener opens each distinct problem of a sweep once.
 type opener struct {
 	*sweep.Reporter
@@ -159,7 +154,6 @@ func open(r *sweep.Reporter, opts Options, drafts []draft) (all []instance, warn
 		}
 	}
 	all = make([]instance, 0, len(drafts))
-	bySpec := map[*schemas.Problem]*openedProblem{} // drafts of an entry share their specifications
 	for i := range drafts {
 		d := &drafts[i]
 		sound, before := o.valid[d.entry.grid], r.Count()
@@ -167,15 +161,12 @@ func open(r *sweep.Reporter, opts Options, drafts []draft) (all []instance, warn
 			o.checkFile(d)
 			continue
 		}
-		p, ok := bySpec[d.setting.problem]
-		if !ok {
-			if p, err = o.openProblem(*d.setting.problem); err != nil {
-				return nil, nil, err
-			}
-			bySpec[d.setting.problem] = p
-			if p.err != nil {
-				o.reportAt(d, p.err)
-			}
+		p, err := o.openProblem(*d.setting.problem)
+		if err != nil {
+			return nil, nil, err
+		}
+		if p.err != nil {
+			o.reportAt(d, p.err)
 		}
 		x := instance{draft: d, problem: p}
 		if sound.goal {
@@ -188,8 +179,7 @@ func open(r *sweep.Reporter, opts Options, drafts []draft) (all []instance, warn
 				o.reportAt(d, err)
 			}
 		}
-		x.invalid = !sound.goal || !sound.adversary || p.err != nil || p.best != nil && p.best.err != nil ||
-			r.Count() > before
+		x.invalid = !sound.goal || !sound.adversary || r.Count() > before
 		if p.err == nil {
 			if x.measured, err = p.measure(d, x.reference); err != nil {
 				return nil, nil, err
@@ -234,7 +224,7 @@ func (o *opener) openProblem(written schemas.Problem) (*openedProblem, error) {
 	if p.problem, p.err = o.options.Problems.Open(written, file); p.err != nil {
 		return p, nil
 	}
-	p.resolved, p.public = p.problem.Resolved(), p.problem.Public()
+	p.resolved, p.public, p.least = p.problem.Resolved(), p.problem.Public(), sync.OnceValues(p.problem.Best)
 	known := p.problem.Summary()
 	if rows := known.Rows; rows > 0 {
 		share := func(count int) float64 { return float64(count) / float64(rows) }
@@ -290,26 +280,15 @@ func (o *opener) reference(d *draft, p *openedProblem) float64 {
 	if !d.setting.reference.Best || p.err != nil {
 		return d.setting.reference.Value
 	}
-	known := p.best != nil
 	value, err := p.least()
-	if err != nil && !known {
-		var keyed *problem.Error
+	if err != nil {
 		message := err.Error()
-		if errors.As(err, &keyed) {
+		if keyed, ok := errors.AsType[*problem.Error](err); ok {
 			message = keyed.Reason
 		}
 		o.At(d.entry.grid.Path("goal", "reference"), "%s", message)
 	}
 	return value
-}
-
-// least returns the least error of the class on the problem, computed once.
-func (p *openedProblem) least() (float64, error) {
-	if p.best == nil {
-		value, err := p.problem.Best()
-		p.best = &leastError{value, err}
-	}
-	return p.best.value, p.best.err
 }
 
 // checkReach reports a goal of 1/2 or more, which random answers reach.
