@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unique"
@@ -74,9 +73,6 @@ func ask(
 		all = append(all, checkedInstance{&instances[i], a})
 	}
 	if err := askAlgorithms(ctx, algorithms, questions); err != nil {
-		return nil, nil, err
-	}
-	if err := shareEqualValues(questions); err != nil {
 		return nil, nil, err
 	}
 	for _, x := range all {
@@ -167,31 +163,6 @@ func askAlgorithm(ctx context.Context, algorithms Algorithms, questions []*answe
 	}
 	if err != nil {
 		return fmt.Errorf("check %q: %w", d.GetName(), err)
-	}
-	return nil
-}
-
-// shareEqualValues replaces equal parameters and guarantees by shared values, to save memory: most cells of a plan
-// agree in them.
-func shareEqualValues(answers []*answer) error {
-	params, guarantees := map[string]trial.Params{}, map[string]*pluginv1.Guarantee{}
-	for _, a := range answers {
-		if p, ok := params[string(a.canonical)]; !ok {
-			params[string(a.canonical)] = a.params
-		} else if maps.Equal(p, a.params) { // canonical JSON does not distinguish 1.0 from 1
-			a.params = p
-		}
-		if a.guarantee == nil {
-			continue
-		}
-		b, err := proto.MarshalOptions{Deterministic: true}.Marshal(a.guarantee)
-		if err != nil {
-			return err
-		}
-		if _, ok := guarantees[string(b)]; !ok {
-			guarantees[string(b)] = a.guarantee
-		}
-		a.guarantee = guarantees[string(b)]
 	}
 	return nil
 }

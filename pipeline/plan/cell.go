@@ -43,8 +43,7 @@ func assemble(l *layout, all []checkedInstance, r *sweep.Reporter) (*Plan, error
 		index[c.Key] = len(p.Cells)
 		p.Cells, origins = append(p.Cells, c), append(origins, x)
 	}
-	p.Warnings = slices.Concat(warnTrivial(p.Cells), warnUnproved(p.Cells), warnConstants(p.Cells),
-		warnQueries(p.Cells), warnClean(p.Cells))
+	p.Warnings = warnings(p.Cells)
 	p.Metrics = l.metrics(p.Cells)
 	p.description, p.notes = l.explain(p.Cells, origins)
 	f := fitter{layout: l, cells: p.Cells, origins: origins}
@@ -146,12 +145,12 @@ func (l *layout) metrics(cells []*trial.Cell) []schemas.Metric {
 		by string // the first algorithm
 	}
 	said := map[string][]declared{} // distinct meanings by name
-	more := slices.ContainsFunc(l.entries, func(e *entry) bool { return e.grid.Sequential() }) ||
+	more := slices.ContainsFunc(l.entries(), func(e *entry) bool { return e.grid.Sequential() }) ||
 		slices.ContainsFunc(cells, func(c *trial.Cell) bool { return c.States == schemas.StatesHard })
 	for _, m := range l.file.Task().Measured(more) {
 		said[m.Name] = []declared{{Metric: m}}
 	}
-	for _, e := range l.entries {
+	for _, e := range l.entries() {
 		for _, w := range e.algorithm.GetMetrics() {
 			m := schemas.DeclaredMetric(w.GetName(), wording.OneLine(w.GetDoc(), maxDoc))
 			if !slices.ContainsFunc(said[m.Name], func(d declared) bool { return d.Metric == m }) {
@@ -205,25 +204,35 @@ func measuredAlike(c, d *trial.Cell) bool {
 		(c.Find == nil) == (d.Find == nil) && (c.Find == nil || *c.Find == *d.Find) && sameLadder(c.Rung, d.Rung)
 }
 
-// warnConstants warns about goals on data that a constant hypothesis reaches without examples.
-func warnConstants(cells []*trial.Cell) []string {
-	counts := map[string]int{}
-	var order []string
+// warnings returns warnings about the cells, each once.
+func warnings(cells []*trial.Cell) []string {
+	each := func(warning func(*trial.Cell) string) *tally {
+		t := &tally{counts: map[string]int{}}
+		for _, c := range cells {
+			t.add(warning(c))
+		}
+		return t
+	}
+	controlled := map[trial.Key]bool{} // adversaries whose queries are measured alone
 	for _, c := range cells {
-		if c.Population == nil || !c.CanSucceed() || !numeric.Within(c.Population.ConstantError(), c.Reference, c.Alpha) {
-			continue
-		}
-		warning := fmt.Sprintf("%s: a constant hypothesis, which needs no example, errs on %s of the rows: a success at "+
-			"alpha %v above %.4g",
-			filepath.Base(c.Problem.Data.File), wording.Percent(c.Population.ConstantError()), c.Alpha, c.Reference)
-		if counts[warning]++; counts[warning] == 1 {
-			order = append(order, warning)
-		}
+		controlled[c.AdversaryKey] = controlled[c.AdversaryKey] || c.Algorithm == schemas.BaselineQueries
 	}
-	for i, warning := range order {
-		order[i] = fmt.Sprintf("%s (%s)", warning, wording.Count(counts[warning], "cell"))
+	revealing := func(c *trial.Cell) string {
+		if c.Adversary == nil || controlled[c.AdversaryKey] {
+			return ""
+		}
+		return warnRevealing(adversary.Lookup(c.Adversary.Kind))
 	}
-	return order
+	told := map[string]bool{} // algorithms
+	unproved := func(c *trial.Cell) string {
+		if !c.Guarantee.GetUnproved() || told[c.As] {
+			return ""
+		}
+		told[c.As] = true
+		return fmt.Sprintf("%s: its privacy is unproved: %s", c.As, c.Guarantee.GetSource())
+	}
+	return slices.Concat(warnTrivial(cells), each(unproved).lines, each(warnConstant).counted(),
+		each(revealing).lines, each(warnClean).lines)
 }
 
 // warnTrivial warns about a sweep of trivial cells only.
@@ -235,49 +244,54 @@ func warnTrivial(cells []*trial.Cell) []string {
 		"lower goal.alpha, or take a larger class"}
 }
 
-// warnQueries warns about queries that reveal the target, in sweeps that do not measure how much they reveal.
-func warnQueries(cells []*trial.Cell) (warnings []string) {
-	controlled, warned := map[trial.Key]bool{}, map[string]bool{}
-	for _, c := range cells {
-		if c.Algorithm == schemas.BaselineQueries {
-			controlled[c.AdversaryKey] = true
-		}
+// warnConstant warns about a goal on data that a constant hypothesis reaches without examples.
+func warnConstant(c *trial.Cell) string {
+	if c.Population == nil || !c.CanSucceed() ||
+		!numeric.Within(c.Population.ConstantError(), c.Reference, c.Alpha) {
+		return ""
 	}
-	for _, c := range cells {
-		if c.Adversary == nil || controlled[c.AdversaryKey] || warned[c.Adversary.Kind] {
-			continue
-		}
-		if k := adversary.Lookup(c.Adversary.Kind); k.RevealsTarget() {
-			warned[k.Name] = true
-			warnings = append(warnings, fmt.Sprintf("adversary %s reveals %s; add %s to the algorithms, to measure whether the "+
-				"queries alone are enough", k.Name, k.Reveals, schemas.BaselineQueries))
-		}
-	}
-	return warnings
+	return fmt.Sprintf("%s: a constant hypothesis, which needs no example, errs on %s of the rows: "+
+		"a success at alpha %v above %.4g", filepath.Base(c.Problem.Data.File),
+		wording.Percent(c.Population.ConstantError()), c.Alpha, c.Reference)
 }
 
-// warnClean warns about listed sample sizes at which the noise turns no label.
-func warnClean(cells []*trial.Cell) []string {
-	warnings := distinct(cells, func(c *trial.Cell) string {
-		first := noise.FirstWrong(c.Problem.Noise)
-		if len(c.N) == 0 || slices.Min(c.N) >= first || c.Kind().Rounds() {
-			return ""
-		}
-		return fmt.Sprintf("n = %d: %s noise of rate %v turns no label below n = %d",
-			slices.Min(c.N), c.Problem.Noise.Kind, c.Problem.Noise.Rate, first)
-	})
-	return slices.DeleteFunc(warnings, func(w string) bool { return w == "" })
+// warnRevealing warns about queries that reveal the target, in a sweep that does not measure how
+// much they reveal.
+func warnRevealing(a *adversary.Adversary) string {
+	if !a.RevealsTarget() {
+		return ""
+	}
+	return fmt.Sprintf("adversary %s reveals %s; add %s to the algorithms, to measure whether the "+
+		"queries alone are enough", a.Name, a.Reveals, schemas.BaselineQueries)
 }
 
-// warnUnproved warns about algorithms whose privacy is not proved.
-func warnUnproved(cells []*trial.Cell) []string {
-	var warnings []string
-	warned := map[string]bool{}
-	for _, c := range cells {
-		if g := c.Guarantee; g.GetUnproved() && !warned[c.As] {
-			warned[c.As] = true
-			warnings = append(warnings, fmt.Sprintf("%s: its privacy is unproved: %s", c.As, g.GetSource()))
-		}
+// warnClean warns about a listed sample size at which the noise turns no label.
+func warnClean(c *trial.Cell) string {
+	first := noise.FirstWrong(c.Problem.Noise)
+	if len(c.N) == 0 || slices.Min(c.N) >= first || c.Kind().Rounds() {
+		return ""
 	}
-	return warnings
+	return fmt.Sprintf("n = %d: %s noise of rate %v turns no label below n = %d",
+		slices.Min(c.N), c.Problem.Noise.Kind, c.Problem.Noise.Rate, first)
+}
+
+// A tally counts texts in the order of their first appearance.
+type tally struct {
+	lines  []string
+	counts map[string]int
+}
+
+// add counts a text that is not empty.
+func (t *tally) add(line string) {
+	if t.counts[line]++; t.counts[line] == 1 && line != "" {
+		t.lines = append(t.lines, line)
+	}
+}
+
+// counted returns the texts, each with its number of cells.
+func (t *tally) counted() (lines []string) {
+	for _, line := range t.lines {
+		lines = append(lines, fmt.Sprintf("%s (%s)", line, wording.Count(t.counts[line], "cell")))
+	}
+	return lines
 }

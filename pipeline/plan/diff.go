@@ -125,25 +125,16 @@ func difference(a, b map[string]bool) []string {
 
 // diffCommonCells describes changes of name, sample sizes and trials of the cells in both plans.
 func diffCommonCells(a, b *Plan) []string {
-	counts := map[string]int{}
-	var order []string
-	count := func(line string) {
-		if counts[line]++; counts[line] == 1 {
-			order = append(order, line)
-		}
-	}
+	changes := tally{counts: map[string]int{}}
 	for before, c := range commonCells(a, b) {
 		if before.As != c.As {
-			count(fmt.Sprintf("%s is now called %s", before.As, c.As))
+			changes.add(fmt.Sprintf("%s is now called %s", before.As, c.As))
 		}
 		if m, n := describeSampling(before), describeSampling(c); m != n {
-			count(fmt.Sprintf("n and trials: %s; now %s", m, n))
+			changes.add(fmt.Sprintf("n and trials: %s; now %s", m, n))
 		}
 	}
-	for i, line := range order {
-		order[i] = fmt.Sprintf("%s (%s)", line, wording.Count(counts[line], "cell"))
-	}
-	return order
+	return changes.counted()
 }
 
 // commonCells yields both versions of the cells in both plans.

@@ -40,7 +40,7 @@ type setting struct {
 func (l *layout) expand(r *sweep.Reporter) []draft {
 	var drafts []draft
 	dropped := map[string]bool{}
-	for entries := range byGrid(l.entries) {
+	for _, entries := range l.grids {
 		first := len(drafts)
 		for _, e := range entries {
 			if !e.unpaired && e.grid.Sound(r, "zip") {
@@ -65,15 +65,16 @@ func (l *layout) canJudgeExclusion(b *sweep.Block, i int, r *sweep.Reporter) boo
 	if !b.Sound(r, "algorithms", "zip") || !r.Sound(l.file.Item(b.Path("exclude"), i)) {
 		return false
 	}
+	entries := l.entries()
 	for name := range b.Exclude[i] {
-		for _, e := range l.entries {
+		for _, e := range entries {
 			a, _ := e.axisOf(name)
 			if !l.names[name] || e.unpaired || a >= 0 && !r.Sound(e.axes[a].path) {
 				return false
 			}
 		}
 	}
-	return len(l.entries) > 0
+	return len(entries) > 0
 }
 
 // expand appends the drafts of the entry, and records the matching exclusions in dropped.

@@ -17,7 +17,7 @@ import (
 type layout struct {
 	file    *sweep.File
 	catalog *catalog
-	entries []*entry        // order of the file
+	grids   [][]*entry      // entries of each grid, in the order of the file
 	names   map[string]bool // names of axes for zip, exclude and fits
 	partial bool            // an algorithm, and so its parameters, is unknown
 }
@@ -69,27 +69,27 @@ func layOut(r *sweep.Reporter, known *catalog, o Options) *layout {
 	if !checkEntries(blocks, r) {
 		return l
 	}
-	byBlock := make([][]*entry, len(blocks))
-	for i, b := range blocks {
-		byBlock[i] = l.enter(b, hypothesesOf(b, o, r), r)
-		l.entries = append(l.entries, byBlock[i]...)
+	for _, b := range blocks {
+		l.grids = append(l.grids, l.enter(b, hypothesesOf(b, o, r), r))
 	}
 	for i, b := range blocks {
-		l.zip(b, byBlock[i], r)
+		l.zip(b, l.grids[i], r)
 	}
-	for _, e := range l.entries {
+	for _, e := range l.entries() {
 		e.findAxis(l, r)
 		e.group()
 	}
-	if checkSize(l.entries, r) {
-		for _, e := range l.entries {
-			e.exclude = l.exclusions(e, r)
-		}
-	} else {
-		l.entries = nil
+	if !checkSize(l.entries(), r) {
+		l.grids = nil
+	}
+	for _, e := range l.entries() {
+		e.exclude = l.exclusions(e, r)
 	}
 	return l
 }
+
+// entries returns the entries of all grids.
+func (l *layout) entries() []*entry { return slices.Concat(l.grids...) }
 
 // checkEntries reports a file that lists too many algorithms.
 func checkEntries(blocks []*sweep.Block, r *sweep.Reporter) bool {
@@ -297,20 +297,4 @@ func checkSize(entries []*entry, r *sweep.Reporter) bool {
 		}
 	}
 	return true
-}
-
-// byGrid yields the entries of each grid.
-func byGrid(entries []*entry) func(yield func([]*entry) bool) {
-	return func(yield func([]*entry) bool) {
-		for first := 0; first < len(entries); {
-			end := first + 1
-			for end < len(entries) && entries[end].grid == entries[first].grid {
-				end++
-			}
-			if !yield(entries[first:end]) {
-				return
-			}
-			first = end
-		}
-	}
 }

@@ -70,7 +70,7 @@ func (l *layout) explain(cells []*trial.Cell, origins []*checkedInstance) (facts
 	}
 	var grids []gridDescription
 	gridsWith := map[fact]int{}
-	for entries := range byGrid(l.entries) {
+	for _, entries := range l.grids {
 		w := gridDescription{Block: entries[0].grid, entries: entries, cellsOf: cellsOf}
 		for _, e := range entries {
 			w.cells = append(w.cells, cellsOf[e]...)
