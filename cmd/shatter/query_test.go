@@ -205,15 +205,15 @@ func TestOtherReaders(t *testing.T) {
 // cells too.
 func ofFile(t *testing.T, path string, rows []row) (own []row) {
 	t.Helper()
-	r, err := sheet.OpenParquet(path)
+	name := strings.TrimSuffix(filepath.Base(path), ".parquet")
+	file, err := sheet.ReadTable(filepath.Dir(path), name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
 	for _, all := range rows {
 		one := row{}
-		for _, name := range r.ColumnNames() {
-			one[name] = all[name]
+		for _, c := range file.Columns {
+			one[c.Name] = all[c.Name]
 		}
 		own = append(own, one)
 	}

@@ -1,18 +1,16 @@
 package result
 
 import (
-	"bytes"
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-
-	"github.com/apache/arrow/go/v17/arrow"
 
 	"github.com/shatterlab/shatter/schemas"
 
@@ -46,7 +44,7 @@ func CheckResult(dir string, r Result) (checks []FileCheck, digest string, err e
 		if f.aside {
 			continue
 		}
-		difference, err := compareFiles(filepath.Join(dir, f.name), filepath.Join(temp, f.name))
+		difference, err := compareFiles(f.name, dir, temp)
 		if err != nil {
 			return nil, "", fmt.Errorf("check result: %w", err)
 		}
@@ -63,26 +61,24 @@ func CheckVersions(dir string) error {
 		return err
 	}
 	for _, path := range paths {
-		var version *schemas.VersionError
-		if f, err := sheet.OpenParquet(path); err == nil {
-			f.Close()
-		} else if errors.As(err, &version) {
+		if version, ok := errors.AsType[*schemas.VersionError](sheet.CheckFile(path)); ok {
 			return &schemas.VersionError{What: fmt.Sprintf("%q", path), Found: version.Found, Want: version.Want}
 		}
 	}
 	return nil
 }
 
-// compareFiles describes the first difference between a file and the recomputed file; "": none.
-func compareFiles(path, recomputed string) (difference string, err error) {
-	was, _, err := disk.Open(path)
+// compareFiles describes the first difference between a file in the folder dir and the one in the
+// folder recomputed; "": none.
+func compareFiles(file, dir, recomputed string) (difference string, err error) {
+	was, _, err := disk.Open(filepath.Join(dir, file))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "it is missing", nil
 	} else if err != nil {
 		return "", err
 	}
 	defer was.Close()
-	is, _, err := disk.Open(recomputed)
+	is, _, err := disk.Open(filepath.Join(recomputed, file))
 	if err != nil {
 		return "", err
 	}
@@ -92,8 +88,8 @@ func compareFiles(path, recomputed string) (difference string, err error) {
 		return "", err
 	}
 	where := fmt.Sprintf("line %d", line)
-	if filepath.Ext(path) == ".parquet" {
-		where = firstRow(path, recomputed)
+	if name, ok := strings.CutSuffix(file, ".parquet"); ok {
+		where = firstRow(name, dir, recomputed)
 	}
 	return fmt.Sprintf("%s (byte %d)", where, at), nil
 }
@@ -101,116 +97,83 @@ func compareFiles(path, recomputed string) (difference string, err error) {
 // firstByte returns the line and the offset of the first byte that differs; offset -1: none
 // differs.
 func firstByte(was, is io.Reader) (line int, at int64, err error) {
-	a, b := make([]byte, 1<<16), make([]byte, 1<<16)
-	for line = 1; ; {
-		n, errA := io.ReadFull(was, a)
-		m, errB := io.ReadFull(is, b)
-		for _, err := range []error{errA, errB} {
-			if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-				return 0, 0, err
-			}
-		}
-		for i := range max(n, m) {
-			if i >= n || i >= m || a[i] != b[i] {
-				return line + bytes.Count(a[:min(i, n)], []byte("\n")), at + int64(i), nil
-			}
-		}
-		if n < len(a) {
+	a, b := bufio.NewReader(was), bufio.NewReader(is)
+	for line = 1; ; at++ {
+		x, errA := a.ReadByte()
+		y, errB := b.ReadByte()
+		endA, endB := errors.Is(errA, io.EOF), errors.Is(errB, io.EOF)
+		switch {
+		case endA && endB:
 			return 0, -1, nil
+		case errA != nil && !endA, errB != nil && !endB:
+			return 0, 0, errors.Join(errA, errB)
+		case x != y || endA || endB:
+			return line, at, nil
+		case x == '\n':
+			line++
 		}
-		line, at = line+bytes.Count(a, []byte("\n")), at+int64(n)
 	}
 }
 
-// firstRow describes the first row in which two Parquet files differ.
-func firstRow(path, recomputed string) string {
-	nextWas, stop := iter.Pull2(parquetRows(path))
-	defer stop()
-	nextIs, stop := iter.Pull2(parquetRows(recomputed))
-	defer stop()
-	var names []string
-	for row := 0; ; row++ {
-		x, err, more := nextWas()
-		y, failed, want := nextIs()
-		switch {
-		case err != nil:
-			return fmt.Sprintf("it cannot be read: %v", err)
-		case failed != nil:
-			return fmt.Sprintf("the recomputed file cannot be read: %v", failed)
-		case !more && !want:
-			return "the same values in other bytes"
-		case !more:
-			return fmt.Sprintf("it ends before row %d", row)
-		case !want:
-			return fmt.Sprintf("row %d is too many", row)
-		case row == 0 && !slices.Equal(x, y):
-			return fmt.Sprintf("its columns are %.200q, recomputed %.200q", x, y)
-		case row == 0:
-			names = y
-		}
-		for i := range y {
-			if x[i] != y[i] {
-				return fmt.Sprintf("row %d, column %q: %.200s, recomputed %.200s%s", row, names[i], x[i], y[i],
-					rowKey(names, y))
+// firstRow describes the first row in which the Parquet files of a sheet differ.
+func firstRow(name, dir, recomputed string) string {
+	was, err := sheet.ReadTable(dir, name)
+	if err != nil {
+		return fmt.Sprintf("it cannot be read: %v", err)
+	}
+	is, err := sheet.ReadTable(recomputed, name)
+	if err != nil {
+		return fmt.Sprintf("the recomputed file cannot be read: %v", err)
+	}
+	if !slices.Equal(was.Columns, is.Columns) {
+		return fmt.Sprintf("its columns are %.200q, recomputed %.200q", columnNames(was), columnNames(is))
+	}
+	for row := range min(was.Len(), is.Len()) {
+		for i, c := range is.Columns {
+			if x, y := was.At(row, i), is.At(row, i); x != y {
+				return fmt.Sprintf("row %d, column %q: %.200s, recomputed %.200s%s", row+1, c.Name, shown(x),
+					shown(y), rowKey(is, row))
 			}
 		}
 	}
+	switch {
+	case was.Len() < is.Len():
+		return fmt.Sprintf("it ends before row %d", was.Len()+1)
+	case was.Len() > is.Len():
+		return fmt.Sprintf("row %d is too many", is.Len()+1)
+	}
+	return "the same values in other bytes"
+}
+
+// columnNames lists the columns of a sheet.
+func columnNames(s *sheet.Sheet) (names []string) {
+	for _, c := range s.Columns {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// shown formats a value for a message.
+func shown(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "nothing"
+	case string:
+		return strconv.Quote(v)
+	}
+	return sheet.Text(v)
 }
 
 // rowKey identifies a row by its cell, sample size and repetition, if the table has these columns.
-func rowKey(header, row []string) string {
+func rowKey(s *sheet.Sheet, row int) string {
 	var parts []string
-	for i, name := range header {
-		if slices.Contains([]string{"cell", "n", "rounds", "repetition"}, name) {
-			parts = append(parts, name+" "+strings.Trim(row[i], `"`))
+	for i, c := range s.Columns {
+		if slices.Contains([]string{"cell", "n", "rounds", "repetition"}, c.Name) {
+			parts = append(parts, c.Name+" "+sheet.Text(s.At(row, i)))
 		}
 	}
 	if parts == nil {
 		return ""
 	}
 	return " [" + strings.Join(parts, ", ") + "]"
-}
-
-// parquetRows returns the column names and then the rows of a file.
-func parquetRows(path string) iter.Seq2[[]string, error] {
-	return func(yield func([]string, error) bool) {
-		errStop := errors.New("stop")
-		read := func() (err error) {
-			defer sheet.RecoverDamage(&err)
-			r, err := sheet.OpenParquet(path)
-			if err != nil {
-				return err
-			}
-			defer r.Close()
-			var columns []int
-			for i := range r.ColumnNames() {
-				columns = append(columns, i)
-			}
-			if !yield(r.ColumnNames(), nil) {
-				return errStop
-			}
-			return r.Batches(columns, func(batch []arrow.Array) error {
-				for row := range batch[0].Len() {
-					texts := make([]string, len(batch))
-					for i, values := range batch {
-						switch v := sheet.ValueAt(values, row).(type) {
-						case nil:
-							texts[i] = "nothing"
-						case string:
-							texts[i] = fmt.Sprintf("%q", v)
-						default:
-							texts[i] = sheet.Text(v)
-						}
-					}
-					if !yield(texts, nil) {
-						return errStop
-					}
-				}
-				return nil
-			})
-		}
-		if err := read(); err != nil && !errors.Is(err, errStop) {
-			yield(nil, err)
-		}
-	}
 }

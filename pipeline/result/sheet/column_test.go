@@ -52,12 +52,12 @@ func TestManyLabels(t *testing.T) {
 		if err := writeParquet(s, f); err != nil {
 			t.Fatal(err)
 		}
-		r, err := OpenParquet(path)
+		r, err := open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer r.Close()
-		c, err := r.File.MetaData().RowGroup(0).ColumnChunk(0)
+		defer r.ParquetReader().Close()
+		c, err := r.ParquetReader().MetaData().RowGroup(0).ColumnChunk(0)
 		if err != nil {
 			t.Fatal(err)
 		}

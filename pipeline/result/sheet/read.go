@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,19 +32,18 @@ func ReadTable(dir, name string) (*Sheet, error) {
 	return s, nil
 }
 
-// Reader is an open result file.
-type Reader struct {
-	arrow *pqarrow.FileReader
-	File  *file.Reader
-	Rows  int
+// CheckFile returns an error if a file is not a result file of this version.
+func CheckFile(path string) (err error) {
+	defer recoverDamage(&err)
+	r, err := open(path)
+	if err != nil {
+		return err
+	}
+	return r.ParquetReader().Close()
 }
 
-// Close closes the file.
-func (r *Reader) Close() { _ = r.File.Close() } // nothing was written
-
-// OpenParquet opens a result file of this version. It does not trust the sizes in the file.
-func OpenParquet(path string) (r *Reader, err error) {
-	defer RecoverDamage(&err)
+// open opens a result file of this version. It does not trust the sizes in the file.
+func open(path string) (*pqarrow.FileReader, error) {
 	raw, size, err := disk.Open(path)
 	if err != nil {
 		return nil, errors.Unwrap(err) // the caller names the file
@@ -53,23 +53,17 @@ func OpenParquet(path string) (r *Reader, err error) {
 	if err != nil {
 		return nil, errors.Join(err, raw.Close())
 	}
-	if err := checkVersion(f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
 	a, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{}, limit)
-	if err != nil {
+	if err = cmp.Or(checkVersion(f), err); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	if f.NumRows() < 0 {
-		return nil, errors.Join(fmt.Errorf("the file is damaged: it has %d rows", f.NumRows()), f.Close())
-	}
-	return &Reader{a, f, int(f.NumRows())}, nil
+	return a, nil
 }
 
-// RecoverDamage converts a panic into an error; it must be deferred. The Parquet library panics
+// recoverDamage converts a panic into an error; it must be deferred. The Parquet library panics
 // on some damaged files. It cannot recover a panic of another goroutine. Therefore files are read
 // column by column, which starts no goroutines.
-func RecoverDamage(err *error) {
+func recoverDamage(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("the file is damaged: %v", p)
 	}
@@ -113,19 +107,21 @@ func (l *limitedAllocator) charge(size int) {
 
 // read reads the whole file into the sheet.
 func (s *Sheet) read(path string) (err error) {
-	defer RecoverDamage(&err)
-	r, err := OpenParquet(path)
+	defer recoverDamage(&err)
+	r, err := open(path)
 	if err != nil {
 		return err
 	}
-	defer r.Close()
-	if of := r.File.MetaData().KeyValueMetadata().FindValue(FileKey); of == nil || *of != s.Name {
+	f := r.ParquetReader()
+	defer f.Close()
+	metadata, rows := f.MetaData().KeyValueMetadata(), f.NumRows()
+	if of := metadata.FindValue(FileKey); of == nil || *of != s.Name {
 		return fmt.Errorf("it is not the file %s of a result: its metadata say so", s.Name)
 	}
-	if r.Rows > maxRows {
-		return fmt.Errorf("it has %d rows: at most %d can be shown", r.Rows, maxRows)
+	if rows < 0 || rows > maxRows {
+		return fmt.Errorf("it has %d rows: at most %d can be shown", rows, maxRows)
 	}
-	if text := r.File.MetaData().KeyValueMetadata().FindValue(ConfidenceKey); text != nil {
+	if text := metadata.FindValue(ConfidenceKey); text != nil {
 		v, err := strconv.ParseFloat(*text, 64)
 		if err != nil || !(v > 0 && v < 1) {
 			return fmt.Errorf("its metadata %s, %q, are no confidence", ConfidenceKey, *text)
@@ -133,79 +129,46 @@ func (s *Sheet) read(path string) (err error) {
 		s.Confidence = v
 	}
 	for _, key := range OriginKeys {
-		if v := r.File.MetaData().KeyValueMetadata().FindValue(key); v != nil {
+		if v := metadata.FindValue(key); v != nil {
 			s.Origin = append(s.Origin, key, *v)
 		}
 	}
-	s.rows = r.Rows
-	for i := range r.File.MetaData().Schema.NumColumns() {
-		c, err := r.arrow.GetColumn(context.Background(), i)
-		if err != nil {
+	s.rows = int(rows)
+	for i := range f.MetaData().Schema.NumColumns() {
+		if err := s.readColumn(r, i); err != nil {
 			return fmt.Errorf("column %d: %w", i, err)
 		}
-		values, err := next(c, int64(r.Rows))
-		if err != nil {
-			return fmt.Errorf("column %d: %w", i, err)
-		}
-		t := ColumnType(c.Field().Type)
-		if t == schemas.TextColumn { // of any other type, or with texts that are not UTF-8
-			array := values
-			values = gather(t, array.Len(), func(row int) any { return ValueAt(array, row) })
-		}
-		name := strings.ToValidUTF8(c.Field().Name, "\uFFFD")
-		s.Columns, s.values = append(s.Columns, schemas.Column{Name: name, Type: t}), append(s.values, values)
 	}
 	return nil
 }
 
-// next reads the given number of further values of a column.
-func next(c *pqarrow.ColumnReader, rows int64) (arrow.Array, error) {
-	data, err := c.NextBatch(rows)
+// readColumn reads column i of a file.
+func (s *Sheet) readColumn(r *pqarrow.FileReader, i int) error {
+	c, err := r.GetColumn(context.Background(), i)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if int64(data.Len()) != rows {
-		return nil, fmt.Errorf("%d values for %d rows", data.Len(), rows)
+	data, err := c.NextBatch(int64(s.rows))
+	if err != nil {
+		return err
 	}
-	if rows == 0 {
-		return array.NewBuilder(memory.DefaultAllocator, c.Field().Type).NewArray(), nil
+	if data.Len() != s.rows {
+		return fmt.Errorf("%d values for %d rows", data.Len(), s.rows)
 	}
-	return array.Concatenate(data.Chunks(), memory.DefaultAllocator)
-}
-
-// Batches calls use with the arrays of the given columns, one row group at a time.
-func (r *Reader) Batches(indices []int, use func([]arrow.Array) error) error {
-	columns, batch := make([]*pqarrow.ColumnReader, len(indices)), make([]arrow.Array, len(indices))
-	for k, i := range indices {
-		var err error
-		if columns[k], err = r.arrow.GetColumn(context.Background(), i); err != nil {
-			return fmt.Errorf("column %q: %w", r.ColumnNames()[i], err)
-		}
+	var values arrow.Array
+	if s.rows == 0 {
+		values = array.NewBuilder(memory.DefaultAllocator, c.Field().Type).NewArray()
+	} else if values, err = array.Concatenate(data.Chunks(), memory.DefaultAllocator); err != nil {
+		return err
 	}
-	for group := range r.File.NumRowGroups() {
-		rows := r.File.MetaData().RowGroup(group).NumRows()
-		if rows == 0 {
-			continue
-		}
-		for k, c := range columns {
-			var err error
-			if batch[k], err = next(c, rows); err != nil {
-				return fmt.Errorf("column %q: %w", c.Field().Name, err)
-			}
-		}
-		if err := use(batch); err != nil {
-			return err
-		}
+	t := ColumnType(c.Field().Type)
+	if t == schemas.TextColumn { // of any other type, or with texts that are not UTF-8
+		array := values
+		values = gather(t, array.Len(), func(row int) any { return ValueAt(array, row) })
 	}
+	name := strings.ToValidUTF8(c.Field().Name, "\uFFFD")
+	s.Columns, s.values = append(s.Columns, schemas.Column{Name: name, Type: t}), append(s.values, values)
 	return nil
-}
-
-// ColumnNames returns the names of the columns.
-func (r *Reader) ColumnNames() (names []string) {
-	for i := range r.File.MetaData().Schema.NumColumns() {
-		names = append(names, r.File.MetaData().Schema.Column(i).Path())
-	}
-	return names
 }
 
 // checkVersion returns an error if the file is not a result, or a result of another version.
