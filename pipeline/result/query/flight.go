@@ -29,6 +29,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
 // DuckDB's names of the database and of its only schema, and the type of a view for clients.
@@ -221,30 +222,11 @@ func (s *server) DoGetStatement(ctx context.Context, t flightsql.StatementQueryT
 // A prepared is a prepared statement. Its handle contains the whole statement.
 type prepared struct {
 	SQL    string
-	Values []typed `json:",omitempty"`
+	Values []trial.Params `json:",omitempty"` // each holds one value, or none for null
 }
 
-// A typed is a parameter's value in a form that survives JSON: one field is set, or none for null.
-type typed struct {
-	Int   *int64   `json:",omitempty"`
-	Float *float64 `json:",omitempty"`
-	Bool  *bool    `json:",omitempty"`
-	Text  *string  `json:",omitempty"`
-}
-
-func (t typed) value() any {
-	switch {
-	case t.Int != nil:
-		return *t.Int
-	case t.Float != nil:
-		return *t.Float
-	case t.Bool != nil:
-		return *t.Bool
-	case t.Text != nil:
-		return *t.Text
-	}
-	return nil
-}
+// valueName is the name of a value in its Params, whose JSON keeps its type.
+const valueName = "value"
 
 func (p prepared) handle() ([]byte, error) { return json.Marshal(p) }
 
@@ -253,7 +235,7 @@ func readHandle(raw []byte) (p prepared, values []any, err error) {
 		return p, nil, status.Error(codes.InvalidArgument, "the prepared statement is not one of this server's")
 	}
 	for _, v := range p.Values {
-		values = append(values, v.value())
+		values = append(values, v[valueName])
 	}
 	return p, values, nil
 }
@@ -335,30 +317,28 @@ func (s *server) DoPutPreparedStatementQuery(
 }
 
 // parameter returns the first value of a column.
-func parameter(a arrow.Array) (t typed, err error) {
+func parameter(a arrow.Array) (trial.Params, error) {
 	if a.IsNull(0) {
-		return t, nil
+		return nil, nil
 	}
+	var v any
+	var err error
 	switch id, text := a.DataType().ID(), strings.Clone(a.ValueStr(0)); {
 	case arrow.IsInteger(id):
-		var v int64
 		v, err = strconv.ParseInt(text, 10, 64)
-		t.Int = &v
 	case arrow.IsFloating(id):
-		var v float64
 		v, err = strconv.ParseFloat(text, 64)
-		t.Float = &v
 	case id == arrow.BOOL:
-		t.Bool = new(a.(*array.Boolean).Value(0))
+		v = a.(*array.Boolean).Value(0)
 	case id == arrow.STRING:
-		t.Text = &text
+		v = text
 	default:
 		err = fmt.Errorf("of type %v: text, integers, floats and booleans are known", a.DataType())
 	}
 	if err != nil {
-		return t, status.Errorf(codes.InvalidArgument, "a parameter is not valid: %v", err)
+		return nil, status.Errorf(codes.InvalidArgument, "a parameter is not valid: %v", err)
 	}
-	return t, nil
+	return trial.Params{valueName: v}, nil
 }
 
 // one returns a stream with the one batch that fill makes.

@@ -23,7 +23,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/shatterlab/shatter/pipeline/result"
-	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
 // served returns a client of a server of d on a real socket, and a function that stops the server.
@@ -77,7 +77,7 @@ func fetch(
 		for i := range int(rec.NumRows()) {
 			var row []any
 			for _, col := range rec.Columns() {
-				row = append(row, render.AnswerValue(col, i))
+				row = append(row, sheet.ValueAt(col, i))
 			}
 			rows = append(rows, row)
 		}

@@ -3,6 +3,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -32,7 +33,8 @@ type DB struct {
 // Open opens the result in the folder dir. Its files become views. If files are missing, the error
 // wraps [fs.ErrNotExist].
 func Open(dir string, o Options) (_ *DB, err error) {
-	d := &DB{options: o, running: semaphore.NewWeighted(o.queries())}
+	o.Memory, o.Queries = cmp.Or(max(0, o.Memory), 1<<30), cmp.Or(max(0, o.Queries), 4)
+	d := &DB{options: o, running: semaphore.NewWeighted(int64(o.Queries))}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("open result %q: %w", dir, err), d.Close())
@@ -162,7 +164,7 @@ func (d *DB) describe() error {
 func (d *DB) lock() error {
 	settings := url.Values{
 		"access_mode":                  {"read_only"},
-		"memory_limit":                 {fmt.Sprintf("%dB", d.options.memory())},
+		"memory_limit":                 {fmt.Sprintf("%dB", d.options.Memory)},
 		"temp_directory":               {""}, // no temporary files
 		"autoinstall_known_extensions": {"false"},
 		"autoload_known_extensions":    {"false"},

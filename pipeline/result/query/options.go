@@ -18,20 +18,6 @@ type Options struct {
 	Metrics []schemas.Metric // documentation of metric columns, as far as known
 }
 
-func (o Options) memory() int64 {
-	if o.Memory <= 0 {
-		return 1 << 30
-	}
-	return o.Memory
-}
-
-func (o Options) queries() int64 {
-	if o.Queries <= 0 {
-		return 4
-	}
-	return int64(o.Queries)
-}
-
 // ServeOptions configures [DB.Serve].
 type ServeOptions struct {
 	Token   string      // clients send it in the header "authorization: Bearer TOKEN"; empty: no authentication

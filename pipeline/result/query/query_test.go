@@ -23,6 +23,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -500,7 +501,7 @@ func TestLargeRows(t *testing.T) {
 			t.Errorf("a batch of %d rows", rec.NumRows())
 		}
 		for i := range int(rec.NumRows()) {
-			n, x := render.AnswerValue(rec.Column(0), i), render.AnswerValue(rec.Column(1), i)
+			n, x := sheet.ValueAt(rec.Column(0), i), sheet.ValueAt(rec.Column(1), i)
 			if n != next || len(x.(string)) != 50000*int(next%7) {
 				t.Fatalf("row %d is %v with %d bytes", next, n, len(x.(string)))
 			}

@@ -56,7 +56,7 @@ func (d *DB) begin(ctx context.Context, sql string) (*Rows, error) {
 		return nil, err
 	}
 	wait, stop := context.WithTimeoutCause(ctx, maxWait, &blame{fmt.Sprintf(
-		"%d queries are running: try again when one has ended", d.options.queries()), ErrLimit})
+		"%d queries are running: try again when one has ended", d.options.Queries), ErrLimit})
 	defer stop()
 	if d.running.Acquire(wait, 1) != nil {
 		return nil, context.Cause(wait)
@@ -378,7 +378,7 @@ func (r *Rows) failed(err error) error {
 		return err
 	case of.Type == duckdb.ErrorTypeOutOfMemory:
 		return &blame{fmt.Sprintf("the query and its answer need more memory than %s",
-			size(r.db.options.memory())), ErrMemory}
+			size(r.db.options.Memory)), ErrMemory}
 	case of.Type == duckdb.ErrorTypePermission:
 		return refuse("%s; a query reads the views of this result and nothing else", plain(of.Msg))
 	}

@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/apache/arrow/go/v17/arrow"
 
@@ -24,6 +23,10 @@ func (e *TooLongError) Error() string {
 
 // Collect reads an answer of at most 10,000 rows.
 func Collect(a Answer) (*sheet.Sheet, error) {
+	var columns []schemas.Column
+	for _, f := range a.Schema().Fields() {
+		columns = append(columns, schemas.Column{Name: f.Name, Type: sheet.ColumnType(f.Type)})
+	}
 	var rows [][]any
 	err := EachBatch(a, func(rec arrow.Record) error {
 		if len(rows)+int(rec.NumRows()) > maxShown {
@@ -32,30 +35,13 @@ func Collect(a Answer) (*sheet.Sheet, error) {
 		for i := range int(rec.NumRows()) {
 			row := make([]any, rec.NumCols())
 			for j, c := range rec.Columns() {
-				row[j] = AnswerValue(c, i)
+				row[j] = sheet.ValueAt(c, i)
 			}
 			rows = append(rows, row)
 		}
 		return nil
 	})
-	return sheet.Of("answer", answerColumns(a.Schema()), rows...), err
-}
-
-func answerColumns(s *arrow.Schema) []schemas.Column {
-	var columns []schemas.Column
-	for _, f := range s.Fields() {
-		columns = append(columns, schemas.Column{Name: f.Name, Type: sheet.ColumnType(f.Type)})
-	}
-	return columns
-}
-
-// AnswerValue returns value i of a column of an answer in the representation of sheets. The value
-// remains valid after the column is released.
-func AnswerValue(a arrow.Array, i int) any {
-	if v, ok := sheet.ValueAt(a, i).(string); ok {
-		return strings.Clone(v)
-	}
-	return sheet.ValueAt(a, i)
+	return sheet.Of("answer", columns, rows...), err
 }
 
 // wholeOf returns a brief that omits nothing, for an answer to a query, which chose its columns.
