@@ -2,7 +2,6 @@ package result
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -475,9 +474,9 @@ func (r *TimingRow) cell() *trial.Cell { return r.Cell }
 // paramColumns returns the columns of all parameters of some cells, sorted. If two algorithms give
 // a name different types, integers and floats become floats, and any other combination becomes
 // text. If data has missing cells, their share comes last.
-func paramColumns(cells iter.Seq[*trial.Cell]) []schemas.ColumnOf[trial.Cell] {
+func paramColumns(cells []*trial.Cell) []schemas.ColumnOf[trial.Cell] {
 	types, missing := map[string]schemas.ColumnType{}, false
-	for c := range cells {
+	for _, c := range cells {
 		missing = missing || c.Population != nil && c.Population.Missing > 0
 		for name, v := range c.Params {
 			types[name] = sheet.JoinTypes(types[name], schemas.TypeOf(v))
@@ -527,9 +526,9 @@ func (r *CurveRow) mean(metric string) float64 {
 }
 
 // withColumns returns the columns of the bounds' intermediate values, sorted.
-func withColumns(bounds iter.Seq[BoundRow]) []schemas.ColumnOf[BoundRow] {
+func withColumns(bounds []BoundRow) []schemas.ColumnOf[BoundRow] {
 	names := map[string]bool{}
-	for b := range bounds {
+	for _, b := range bounds {
 		for name := range b.With {
 			names[name] = true
 		}

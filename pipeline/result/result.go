@@ -10,8 +10,6 @@
 package result
 
 import (
-	"iter"
-
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -129,7 +127,7 @@ type Result struct {
 	Games   []GameRow // task online: replaces Table
 	Table   []TableRow
 	Curve   []CurveRow
-	Bounds  iter.Seq[BoundRow] // may be iterated several times; nil: none
+	Bounds  []BoundRow
 	Fits    []FitRow
 	Trials  []Consumed
 	Ledger  *ledger.Ledger // source of the trials and messages

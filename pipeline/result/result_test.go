@@ -131,7 +131,6 @@ func run(t testing.TB, seed uint64) *ledger.Ledger {
 func result(t testing.TB, l *ledger.Ledger) Result {
 	t.Helper()
 	r := Result{Source: []byte("name: s\n"), Metrics: []string{"loss", "never"}, Ledger: l, Confidence: 0.95}
-	var bounds []BoundRow
 	for i, c := range cells() {
 		c.Evaluation = &problem.Evaluation{Words: "10000 points", StandardError: 0.003}
 		curve, err := Curve(l, c, points)
@@ -155,12 +154,11 @@ func result(t testing.TB, l *ledger.Ledger) Result {
 			row.Theory, row.PaperN, row.PaperSource = Theory{Value: math.Inf(1), Missing: "theorem: labels are wrong"}, 0, ""
 		}
 		r.Table = append(r.Table, row)
-		bounds = append(bounds,
+		r.Bounds = append(r.Bounds,
 			BoundRow{Cell: c, Name: "theorem", Value: 1.2e8, Standing: trial.Proved, Source: "Theorem 5",
 				With: map[string]float64{"k": 3, "v": 0.5}},
 			BoundRow{Cell: c, Name: "printed", Value: math.Inf(1), Standing: trial.Printed, Source: "Theorem 1", With: map[string]float64{"m": 4}})
 	}
-	r.Bounds = slices.Values(bounds)
 	r.Fits = []FitRow{
 		{Group: "epsilon 1", Algorithm: "hs-stl", Model: "power", Term: "d", Cells: 3, Y: "n_model and bracket",
 			Coefficient: estimate.Coefficient{Value: 0.52, Error: 0.03, Low: 0.46, High: 0.58, Theory: 0.5},

@@ -3,7 +3,6 @@ package result
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -16,27 +15,19 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// statedBounds returns the rows of the bounds of all cells, one at a time: each is valid until the
-// next one. They do not keep the table in memory.
-func statedBounds(table []TableRow) iter.Seq[BoundRow] {
-	cells, short := make([]*trial.Cell, len(table)), make([]int64, len(table))
+// statedBounds returns the rows of the bounds of all cells.
+func statedBounds(table []TableRow) (rows []BoundRow) {
 	for i := range table {
-		cells[i], short[i] = table[i].Cell, examplesShort(&table[i])
-	}
-	return func(yield func(BoundRow) bool) {
-		for i, c := range cells {
-			for _, b := range c.Bounds {
-				row := BoundRow{
-					Cell: c, Name: b.GetName(), Value: b.GetValue(), Source: b.GetSource(), With: b.GetWith(),
-					Standing: c.Standing(b), Order: b.GetOrder(), Fails: b.GetFails(),
-					Contradicted: trial.Contradicts(short[i], b),
-				}
-				if !yield(row) {
-					return
-				}
-			}
+		c, short := table[i].Cell, examplesShort(&table[i])
+		for _, b := range c.Bounds {
+			rows = append(rows, BoundRow{
+				Cell: c, Name: b.GetName(), Value: b.GetValue(), Source: b.GetSource(), With: b.GetWith(),
+				Standing: c.Standing(b), Order: b.GetOrder(), Fails: b.GetFails(),
+				Contradicted: trial.Contradicts(short, b),
+			})
 		}
 	}
+	return rows
 }
 
 // examplesShort returns the largest number of examples that a row shows insufficient; 0: none. It

@@ -128,26 +128,21 @@ func Curve(l *ledger.Ledger, c *trial.Cell, points []Point) (rows []CurveRow, er
 	return rows, nil
 }
 
-// timings returns a row for each message with outcomes of a cell. A read error ends the rows and is
-// stored in failed.
-func (r *Result) timings(failed *error) iter.Seq[TimingRow] {
-	return func(yield func(TimingRow) bool) {
-		for _, c := range r.Trials {
-			var rows []TimingRow
-			*failed = r.Ledger.Each(c.Cell.Key, func(b *ledger.Batch) error {
-				rows = append(rows, TimingRow{
-					Cell: c.Cell, N: b.N, First: b.Repetition[0], Rows: int64(len(b.Repetition)), Seconds: b.Seconds,
-					PluginSeconds: b.PluginSeconds, Worker: once(b.Worker), Digest: once(b.Digest), Profile: once(b.Profile),
-				})
-				return nil
+// timings returns a row for each message with outcomes of a cell.
+func (r *Result) timings() (rows []TimingRow, err error) {
+	for _, c := range r.Trials {
+		err := r.Ledger.Each(c.Cell.Key, func(b *ledger.Batch) error {
+			rows = append(rows, TimingRow{
+				Cell: c.Cell, N: b.N, First: b.Repetition[0], Rows: int64(len(b.Repetition)), Seconds: b.Seconds,
+				PluginSeconds: b.PluginSeconds, Worker: once(b.Worker), Digest: once(b.Digest), Profile: once(b.Profile),
 			})
-			for _, row := range rows {
-				if *failed != nil || !yield(row) {
-					return
-				}
-			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
+	return rows, nil
 }
 
 // once interns a text.

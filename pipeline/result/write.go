@@ -28,13 +28,13 @@ var layout = []resultFile{
 	{name: "sweep.yaml", write: func(r *Result, w io.Writer) error { return disk.Bytes(r.Source)(w) }, text: true},
 	{name: "table.parquet", sheet: "table", format: "parquet"},
 	{name: "curve.parquet", sheet: "curve", format: "parquet"},
-	{name: "bounds.parquet", write: (*Result).writeBounds},
+	{name: "bounds.parquet", sheet: "bounds", format: "parquet"},
 	{name: "fits.parquet", sheet: "fits", format: "parquet"},
 	{name: "trials.parquet", write: (*Result).writeTrials},
 	{name: "table.csv", sheet: "table", format: "csv"},
 	{name: "table.md", sheet: "table", format: "md", text: true},
 	{name: "curve.csv", sheet: "curve", format: "csv"},
-	{name: "timing.parquet", write: (*Result).writeTiming, aside: true},
+	{name: "timing.parquet", sheet: "timing", format: "parquet", aside: true},
 	{name: "failures.parquet", sheet: "failures", format: "parquet", aside: true},
 }
 
@@ -64,7 +64,7 @@ func WriteResult(dir string, r Result) (digest string, err error) {
 		return "", err
 	}
 	sheets := map[string]*sheet.Sheet{}
-	for _, name := range []string{"table", "curve", "fits", "failures"} {
+	for _, name := range Sheets() {
 		if sheets[name], err = r.Sheet(name); err != nil {
 			return "", err
 		}
@@ -118,7 +118,7 @@ func (f *resultFile) render(r *Result, sheets map[string]*sheet.Sheet, w io.Writ
 // check returns an error if two cells have the same id in the files.
 func (r *Result) check() error {
 	seen := map[string][32]byte{}
-	for c := range r.cells() {
+	for _, c := range r.cells() {
 		if other, ok := seen[c.Key.Short()]; ok && other != c.Key {
 			return fmt.Errorf("cells %x and %x share the first 10 digits of their keys", other, c.Key)
 		}
