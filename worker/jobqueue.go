@@ -15,28 +15,27 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// A leasedJob waits, runs in a slot, or its results are being published.
+// A leasedJob waits for a slot, runs, or its results are being published.
 type leasedJob struct {
 	*queue.Job
 	trial   *trial.Job
 	sweep   *sweepState
-	started time.Time          // zero while the job waits
-	runTime time.Duration      // 0 until the job has run
-	cancel  context.CancelFunc // cancels the running job; nil while it waits
+	started time.Time       // zero while the job waits
+	runTime time.Duration   // 0 until the job has run
+	ctx     context.Context // ends with the worker, or when the leader drops the job
+	cancel  context.CancelFunc
 }
 
-// A sweepState holds the last offer of a sweep's leader, and the sweep's jobs and share of this worker.
+// A sweepState holds the last offer of a sweep's leader, and the sweep's share of this worker.
 type sweepState struct {
 	name      string
 	offer     *fleet.Offer
-	lastOffer time.Time    // time of the offer
-	usedTime  float64      // seconds divided by weight, measured for finished jobs and predicted for running ones
-	waiting   []*leasedJob // waiting jobs, ordered by arrival
-	running   int
+	lastOffer time.Time      // time of the offer
+	usedTime  float64        // seconds divided by weight, measured for jobs that have run and predicted for others
+	jobs      int            // number of leased jobs
+	idle      bool           // the server had no job when this worker last requested one
 	refusal   *fleet.Refusal // reason to lease no jobs; nil: none
 }
-
-func (a *sweepState) hasJobs() bool { return a.running+len(a.waiting) > 0 }
 
 // leasable reports whether the worker may lease jobs of the sweep.
 func (a *sweepState) leasable(now time.Time) bool {
@@ -49,26 +48,27 @@ func (a *sweepState) compare(b *sweepState) int {
 		strings.Compare(a.name, b.name))
 }
 
-// A jobQueue holds a worker's jobs, ordered by priority, then by weighted fair share between sweeps. It is safe for
-// concurrent use.
+// A jobQueue holds the leased jobs of a worker, and orders the sweeps that may supply more: by priority, then by
+// weighted fair share. It is safe for concurrent use.
 type jobQueue struct {
+	ctx     context.Context // ends all jobs
 	slots   int
-	changed chan struct{} // holds a value if more jobs may be leased than before
-	ready   chan struct{} // holds at least one value per waiting job
-	closing chan struct{} // closed by close
+	changed chan struct{}   // holds a value if more jobs may be leased than before
+	ready   chan *leasedJob // jobs that wait for a slot
+	closing chan struct{}   // closed by close
 
-	mu             sync.Mutex
-	sweeps         map[string]*sweepState
-	leased         map[*leasedJob]bool
-	totalSeconds   float64 // run time of all finished jobs
-	averageSeconds float64 // exponentially weighted mean run time of a job; 0: unknown
-	closed         bool
+	mu           sync.Mutex
+	sweeps       map[string]*sweepState
+	leased       map[*leasedJob]bool
+	unfinished   int     // number of leased jobs that have not run yet
+	totalSeconds float64 // run time of all jobs that have run
+	closed       bool
 }
 
-func newJobQueue(slots int) *jobQueue {
+func newJobQueue(ctx context.Context, slots int) *jobQueue {
 	return &jobQueue{
-		slots: slots, sweeps: map[string]*sweepState{}, leased: map[*leasedJob]bool{},
-		changed: make(chan struct{}, 1), ready: make(chan struct{}, 1<<16), closing: make(chan struct{}),
+		ctx: ctx, slots: slots, sweeps: map[string]*sweepState{}, leased: map[*leasedJob]bool{},
+		changed: make(chan struct{}, 1), ready: make(chan *leasedJob, 1<<16), closing: make(chan struct{}),
 	}
 }
 
@@ -81,53 +81,41 @@ func signal(ch chan<- struct{}) {
 }
 
 // updateOffer records a leader's offer, with the reason why this worker can never run the sweep (nil if it can). It
-// removes jobs that the leader dropped. It reports whether the sweep or its leader is new.
+// cancels jobs that the leader dropped. It reports whether the sweep or its leader is new.
 func (q *jobQueue) updateOffer(sweep string, o *fleet.Offer, refusal *fleet.Refusal) (isNew bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	a := q.sweeps[sweep]
 	if a == nil {
 		maps.DeleteFunc(q.sweeps, func(_ string, a *sweepState) bool {
-			return !a.hasJobs() && time.Since(a.lastOffer) > fleet.Silence
+			return a.jobs == 0 && time.Since(a.lastOffer) > fleet.Silence
 		})
 		a = &sweepState{name: sweep, offer: &fleet.Offer{}, usedTime: q.leastUsedTime()}
 		q.sweeps[sweep] = a
 		isNew = true
 	}
 	isNew = isNew || a.offer.Epoch != o.Epoch
-	if !a.hasJobs() { // it cannot claim the time in which it had no jobs
+	if a.idle || !a.leasable(time.Now()) { // it cannot claim the time in which it had no jobs
 		a.usedTime = max(a.usedTime, q.leastUsedTime())
 	}
 	a.offer, a.lastOffer = o, time.Now()
 	if refusal != nil || a.refusal != nil && a.refusal.Never {
 		a.refusal = refusal
 	}
-	q.dropJobs(a, func(h *leasedJob) bool { return o.Over || slices.Contains(o.Dropped, h.ID) })
-	signal(q.changed)
-	return isNew
-}
-
-// dropJobs removes waiting jobs of a sweep and cancels running ones. q.mu must be locked.
-func (q *jobQueue) dropJobs(a *sweepState, dropped func(*leasedJob) bool) {
-	a.waiting = slices.DeleteFunc(a.waiting, func(h *leasedJob) bool {
-		if dropped(h) {
-			delete(q.leased, h)
-			return true
-		}
-		return false
-	})
 	for h := range q.leased {
-		if h.sweep == a && h.cancel != nil && dropped(h) {
+		if h.sweep == a && (o.Over || slices.Contains(o.Dropped, h.ID)) {
 			h.cancel()
 		}
 	}
+	signal(q.changed)
+	return isNew
 }
 
 // leastUsedTime returns the minimum over the sweeps that have jobs here; 0 if there are none.
 func (q *jobQueue) leastUsedTime() float64 {
 	least := math.Inf(1)
 	for _, a := range q.sweeps {
-		if a.hasJobs() {
+		if a.jobs > 0 {
 			least = min(least, a.usedTime)
 		}
 	}
@@ -137,26 +125,12 @@ func (q *jobQueue) leastUsedTime() float64 {
 	return least
 }
 
-// Jobs wait here so that a slot need not wait for the server: one per slot if jobs take up to longJob, none if they
-// take longer. Of shorter jobs, as many wait as run in prefetchSeconds, up to maxPrefetch per slot.
-const (
-	longJob         = 1.0   // seconds
-	prefetchSeconds = 0.020 // seconds
-	maxPrefetch     = 32
-)
-
-// demand returns how many jobs to lease now, and the sweeps that may supply them, next turn first.
+// demand returns how many jobs to lease now, and the sweeps that may supply them, next turn first. No job is leased for
+// a slot that runs one, nor while the results of as many jobs as there are slots wait for the server.
 func (q *jobQueue) demand(now time.Time) (sweeps []string, jobs int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	prefetch := 1.0
-	switch {
-	case q.averageSeconds > longJob:
-		prefetch = 0
-	case q.averageSeconds > 0:
-		prefetch = min(max(1, prefetchSeconds/q.averageSeconds), maxPrefetch)
-	}
-	jobs = q.slots + int(prefetch*float64(q.slots)) - len(q.leased)
+	jobs = min(q.slots-q.unfinished, 2*q.slots-len(q.leased))
 	if q.closed || jobs <= 0 {
 		return nil, 0
 	}
@@ -182,49 +156,37 @@ func (q *jobQueue) add(leased *queue.Job, job *trial.Job) bool {
 		return false
 	}
 	h := &leasedJob{Job: leased, trial: job, sweep: a}
+	h.ctx, h.cancel = context.WithCancel(q.ctx)
 	q.leased[h] = true
-	a.waiting = append(a.waiting, h)
-	q.ready <- struct{}{}
+	q.unfinished++
+	a.jobs++
+	a.idle = false
+	a.usedTime += job.Seconds / a.offer.Weight
+	q.ready <- h
 	return true
 }
 
-// next waits for the next job and starts it. The returned context ends with ctx or when the job is dropped. The job is
-// nil if the queue is closed or ctx has ended.
-func (q *jobQueue) next(ctx context.Context) (context.Context, *leasedJob) {
-	for {
-		select {
-		case <-q.ready:
-		case <-q.closing:
-			return nil, nil
-		case <-ctx.Done():
-			return nil, nil
-		}
-		if running, h := q.start(ctx); h != nil {
-			return running, h
-		}
+// next waits for a job and starts it; nil: the queue is closed, or its context has ended.
+func (q *jobQueue) next() *leasedJob {
+	select {
+	case h := <-q.ready:
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		h.started = time.Now()
+		return h
+	case <-q.closing:
+	case <-q.ctx.Done():
 	}
+	return nil
 }
 
-// start marks the next job as running; nil if no job waits any more.
-func (q *jobQueue) start(ctx context.Context) (context.Context, *leasedJob) {
+// setIdle records that the server had no job of a sweep.
+func (q *jobQueue) setIdle(sweep string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var best *sweepState
-	for _, a := range q.sweeps {
-		if len(a.waiting) > 0 && (best == nil || a.compare(best) < 0) {
-			best = a
-		}
+	if a := q.sweeps[sweep]; a != nil && a.jobs == 0 {
+		a.idle = true
 	}
-	if best == nil {
-		return nil, nil
-	}
-	h := best.waiting[0]
-	best.waiting = slices.Delete(best.waiting, 0, 1)
-	best.running++
-	best.usedTime += h.trial.Seconds / best.offer.Weight
-	h.started = time.Now()
-	ctx, h.cancel = context.WithCancel(ctx)
-	return ctx, h
 }
 
 // recordRunTime records that a job has run, and replaces its predicted time by the measured one.
@@ -234,21 +196,18 @@ func (q *jobQueue) recordRunTime(h *leasedJob) {
 	h.runTime = time.Since(h.started)
 	took := h.runTime.Seconds()
 	q.totalSeconds += took
+	q.unfinished--
 	h.sweep.usedTime += (took - h.trial.Seconds) / h.sweep.offer.Weight
-	if q.averageSeconds == 0 {
-		q.averageSeconds = took
-	}
-	q.averageSeconds += (took - q.averageSeconds) / 8
 	signal(q.changed)
 }
 
-// remove removes a job that has run.
+// remove removes a job whose lease has ended.
 func (q *jobQueue) remove(h *leasedJob) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	h.cancel()
 	delete(q.leased, h)
-	h.sweep.running--
+	h.sweep.jobs--
 	signal(q.changed)
 }
 
@@ -310,14 +269,15 @@ func (q *jobQueue) close() (waiting []*leasedJob) {
 	}
 	q.closed = true
 	close(q.closing)
-	for _, a := range q.sweeps {
-		waiting = append(waiting, a.waiting...)
-		a.waiting = nil
+	for {
+		select {
+		case h := <-q.ready:
+			delete(q.leased, h)
+			waiting = append(waiting, h)
+		default:
+			return waiting
+		}
 	}
-	for _, h := range waiting {
-		delete(q.leased, h)
-	}
-	return waiting
 }
 
 func (q *jobQueue) leasedJobs() (jobs []*leasedJob) {

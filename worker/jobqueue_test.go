@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -44,22 +43,31 @@ func waiting(s *jobQueue) string {
 	return strings.Join(ids, " ")
 }
 
-// run runs the next jobs, each for a number of seconds, and returns their IDs in order.
-func run(t *testing.T, s *jobQueue, jobs int, seconds float64) (ids []string) {
-	t.Helper()
+// run runs jobs that wait, each for a number of seconds.
+func run(s *jobQueue, jobs int, seconds float64) {
 	for range jobs {
-		_, h := s.next(t.Context())
-		ids = append(ids, h.ID)
+		h := s.next()
 		h.started = time.Now().Add(-time.Duration(seconds * float64(time.Second)))
 		s.recordRunTime(h)
 		s.remove(h)
 	}
-	return ids
+}
+
+// lease leases and runs jobs of a second, each of the sweep whose turn it is, and returns the sweeps.
+func lease(t *testing.T, s *jobQueue, jobs int) (turns string) {
+	t.Helper()
+	for range jobs {
+		sweeps, _ := s.demand(time.Now())
+		enqueue(t, s, sweeps[0], "job")
+		run(s, 1, 1)
+		turns += sweeps[0]
+	}
+	return turns
 }
 
 // While the server does not store results of a sweep, the heartbeat contains the reason.
 func TestUnstored(t *testing.T) {
-	s := newJobQueue(1)
+	s := newJobQueue(t.Context(), 1)
 	sendOffer(s, "a", fleet.Offer{})
 	refusals := func() int {
 		w := &fleet.Worker{}
@@ -79,92 +87,88 @@ func TestUnstored(t *testing.T) {
 // Sweeps share a worker's time by weight, and sweeps of a higher priority run first.
 func TestJobOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newJobQueue(1)
-		numbered := func(prefix string, n int) (ids []string) {
-			for i := range n {
-				ids = append(ids, fmt.Sprint(prefix, i))
-			}
-			return ids
-		}
+		s := newJobQueue(t.Context(), 1)
 		sendOffer(s, "a", fleet.Offer{})
 		sendOffer(s, "b", fleet.Offer{Weight: 3})
 		sendOffer(s, "c", fleet.Offer{Priority: 1})
-		enqueue(t, s, "a", numbered("a", 40)...)
-		enqueue(t, s, "b", numbered("b", 40)...)
-		enqueue(t, s, "c", "c0", "c1")
-		if got := run(t, s, 2, 1); !slices.Equal(got, []string{"c0", "c1"}) {
-			t.Errorf("%v come first", got)
+		if got := lease(t, s, 2); got != "cc" {
+			t.Errorf("%s come first", got)
 		}
-		count := map[byte]int{}
-		for _, id := range run(t, s, 40, 1) {
-			count[id[0]]++
-		}
-		if count['a'] != 10 || count['b'] != 30 {
-			t.Errorf("of 40 jobs %v are of sweeps with weights 1 and 3", count)
+		sendOffer(s, "c", fleet.Offer{Over: true})
+		turns := lease(t, s, 40)
+		if a, b := strings.Count(turns, "a"), strings.Count(turns, "b"); a != 10 || b != 30 {
+			t.Errorf("%d and %d of 40 jobs are of sweeps with weights 1 and 3", a, b)
 		}
 	})
 }
 
-// A sweep that begins late cannot claim the time that others used before.
+// A sweep that begins late, or had no jobs, cannot claim the time that others used before. A sweep that waits for its
+// turn can.
 func TestLateSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newJobQueue(1)
+		s := newJobQueue(t.Context(), 2)
 		sendOffer(s, "a", fleet.Offer{})
-		enqueue(t, s, "a", "a0", "a1", "a2", "a3", "a4", "a5")
-		run(t, s, 2, 100)
 		sendOffer(s, "b", fleet.Offer{})
-		enqueue(t, s, "b", "b0", "b1", "b2", "b3")
-		var sweeps []byte
-		for _, id := range run(t, s, 8, 1) {
-			sweeps = append(sweeps, id[0])
+		enqueue(t, s, "a", "a0", "a1", "a2")
+		run(s, 2, 100)
+		s.setIdle("b")
+		sendOffer(s, "b", fleet.Offer{})
+		run(s, 1, 1)
+		if turns := lease(t, s, 4); strings.Count(turns, "a") != 2 {
+			t.Errorf("the next four jobs are of the sweeps %s, want two of each", turns)
 		}
-		if got := strings.Count(string(sweeps[:4]), "a"); got != 2 {
-			t.Errorf("of the next four jobs %d are of the first sweep, want 2: %s", got, sweeps)
+		enqueue(t, s, "a", "a3")
+		sendOffer(s, "b", fleet.Offer{})
+		run(s, 1, 10)
+		if turns := lease(t, s, 8); turns != "bbbbbbbb" {
+			t.Errorf("after a job of ten seconds, the next jobs are of the sweeps %s", turns)
 		}
 	})
 }
 
-// Jobs that a leader drops are removed, waiting or running, and all jobs when the sweep is over.
+// Jobs that a leader drops are canceled, waiting or running, and all jobs when the sweep is over.
 func TestDroppedJobs(t *testing.T) {
-	s := newJobQueue(1)
+	s := newJobQueue(t.Context(), 1)
 	sendOffer(s, "a", fleet.Offer{})
 	enqueue(t, s, "a", "1", "2", "3")
-	ctx, running := s.next(t.Context())
+	first := s.next()
 	sendOffer(s, "a", fleet.Offer{Dropped: []string{"2", "unknown"}})
-	if got := waiting(s); running.ID != "1" || got != "3" || ctx.Err() != nil {
-		t.Errorf("running %s (%v), waiting %s", running.ID, ctx.Err(), got)
+	if got := waiting(s); first.ID != "1" || got != "2 3" || first.ctx.Err() != nil {
+		t.Errorf("running %s (%v), waiting %s", first.ID, first.ctx.Err(), got)
+	}
+	if second := s.next(); second.ctx.Err() == nil {
+		t.Error("a dropped job was not canceled while it waited")
 	}
 	sendOffer(s, "b", fleet.Offer{Over: true})
-	if got := waiting(s); got != "3" || ctx.Err() != nil {
-		t.Errorf("another sweep is over: waiting %s, running: %v", got, ctx.Err())
+	if first.ctx.Err() != nil {
+		t.Error("another sweep is over, and the job is canceled")
 	}
 	sendOffer(s, "a", fleet.Offer{Over: true})
-	if got := waiting(s); got != "" || ctx.Err() == nil || s.add(&queue.Job{Term: queue.Term{Sweep: "a"}}, &trial.Job{}) {
-		t.Errorf("the sweep is over: waiting %s, running: %v", got, ctx.Err())
+	if first.ctx.Err() == nil || s.add(&queue.Job{Term: queue.Term{Sweep: "a"}}, &trial.Job{}) {
+		t.Errorf("the sweep is over: running: %v", first.ctx.Err())
 	}
-	s.remove(running)
-	if left := s.close(); len(left) != 0 || s.add(&queue.Job{}, &trial.Job{}) {
-		t.Errorf("a closed queue holds %d jobs, or accepts one", len(left))
+	if left := s.close(); len(left) != 1 || s.next() != nil || s.add(&queue.Job{}, &trial.Job{}) {
+		t.Errorf("a closed queue returns %d jobs, runs one or accepts one", len(left))
 	}
 }
 
 // A worker leases as many jobs as its slots need soon, from sweeps that it can run and whose leaders send offers.
 func TestDemand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newJobQueue(2)
+		s := newJobQueue(t.Context(), 2)
 		wants := func(what string, jobs int, sweeps ...string) {
 			t.Helper()
 			if got, n := s.demand(time.Now()); n != jobs || !slices.Equal(got, sweeps) {
 				t.Errorf("%s: %d jobs of %v, want %d of %v", what, n, got, jobs, sweeps)
 			}
 		}
-		wants("no sweep", 4)
+		wants("no sweep", 2)
 		sendOffer(s, "a", fleet.Offer{})
 		sendOffer(s, "b", fleet.Offer{Priority: 1})
 		s.updateOffer("c", &fleet.Offer{Weight: 1}, &fleet.Refusal{Sweep: "c", Never: true})
-		wants("at first", 4, "b", "a")
-		enqueue(t, s, "a", "1", "2", "3")
-		wants("three are held", 1, "b", "a")
+		wants("at first", 2, "b", "a")
+		enqueue(t, s, "a", "1")
+		wants("one is held", 1, "b", "a")
 		s.refuse("b", "data", "no disk", false)
 		wants("a fault", 1, "a")
 		time.Sleep(fleet.Interval)
@@ -172,13 +176,19 @@ func TestDemand(t *testing.T) {
 		s.refuse("b", "data", "no disk", false)
 		time.Sleep(fleet.Interval)
 		wants("after another fault", 1, "a")
-		run(t, s, 3, 100)
-		wants("long jobs", 2, "a")
+		enqueue(t, s, "a", "2")
+		wants("every slot has a job", 0)
+		for range 2 {
+			s.recordRunTime(s.next())
+		}
+		wants("results are being stored", 2, "a")
+		enqueue(t, s, "a", "3", "4")
+		for range 2 {
+			s.recordRunTime(s.next())
+		}
+		wants("too many results are being stored", 0)
 		time.Sleep(fleet.Silence)
-		wants("silent leaders", 2)
-		sendOffer(s, "a", fleet.Offer{})
-		enqueue(t, s, "a", slices.Repeat([]string{"x"}, 100)...)
-		run(t, s, 100, 0)
-		wants("short jobs", 2+2*maxPrefetch, "a")
+		s.remove(s.leasedJobs()[0])
+		wants("silent leaders", 1)
 	})
 }

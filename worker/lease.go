@@ -27,7 +27,7 @@ func (w *worker) leaseJobs(ctx context.Context) {
 		case jobs == 0 || len(sweeps) == 0:
 			w.waitForChange(ctx, errorPause)
 		case len(sweeps) == 1:
-			err = w.leaseFrom(ctx, sweeps[0], jobs, pollTime())
+			_, err = w.leaseFrom(ctx, sweeps[0], jobs, pollTime())
 		default:
 			err = w.leaseInTurn(ctx, sweeps)
 		}
@@ -54,22 +54,28 @@ func (w *worker) waitForChange(ctx context.Context, timeout time.Duration) {
 // leaseInTurn leases a job of the first sweep that has one. If none has, it waits for all sweeps at once.
 func (w *worker) leaseInTurn(ctx context.Context, sweeps []string) error {
 	for _, sweep := range sweeps {
-		before := len(w.jobs.leasedJobs())
-		if err := w.leaseFrom(ctx, sweep, 1, 0); err != nil || len(w.jobs.leasedJobs()) > before {
+		if jobs, err := w.leaseFrom(ctx, sweep, 1, 0); err != nil || jobs > 0 {
 			return err
 		}
+		w.jobs.setIdle(sweep)
 	}
 	errs := make([]error, len(sweeps))
 	var waiting sync.WaitGroup
 	for i, sweep := range sweeps {
-		waiting.Go(func() { errs[i] = w.leaseFrom(ctx, sweep, 1, pollTime()) })
+		waiting.Go(func() { _, errs[i] = w.leaseFrom(ctx, sweep, 1, pollTime()) })
 	}
 	waiting.Wait()
 	return errors.Join(errs...)
 }
 
-func (w *worker) leaseFrom(ctx context.Context, sweep string, maxJobs int, wait time.Duration) error {
-	return w.queue.Lease(ctx, sweep, maxJobs, wait, w.handleJob)
+// leaseFrom leases jobs of a sweep, and returns the number of those that this worker accepts.
+func (w *worker) leaseFrom(ctx context.Context, sweep string, most int, wait time.Duration) (jobs int, err error) {
+	err = w.queue.Lease(ctx, sweep, most, wait, func(leased *queue.Job) {
+		if w.handleJob(leased) {
+			jobs++
+		}
+	})
+	return jobs, err
 }
 
 // A worker returns a job whose Avoid names it. After maxAvoids deliveries (about two minutes) it assumes that no other
@@ -90,8 +96,8 @@ func avoidDelay(tries int) time.Duration {
 	return min(avoidDelayStep*time.Duration(tries), maxAvoidDelay)
 }
 
-// handleJob queues a leased job, or returns it.
-func (w *worker) handleJob(leased *queue.Job) {
+// handleJob queues a leased job, or returns it to the server. It reports whether the job is queued.
+func (w *worker) handleJob(leased *queue.Job) (queued bool) {
 	returnAfter := func(delay time.Duration) { w.warnUnsent(&leasedJob{Job: leased}, "return it", leased.Return(delay)) }
 	job, err := trial.DecodeJob(leased.Data)
 	if err == nil {
@@ -107,9 +113,12 @@ func (w *worker) handleJob(leased *queue.Job) {
 		returnAfter(retryDelay)
 	case slices.Contains(job.Avoid, w.Name) && leased.Tries <= maxAvoids, w.endsTooLate(job):
 		returnAfter(avoidDelay(leased.Tries))
-	case !w.jobs.add(leased, job):
+	case w.jobs.add(leased, job):
+		return true
+	default:
 		returnAfter(0)
 	}
+	return false
 }
 
 // endsTooLate reports whether a job would end after Config.Until.

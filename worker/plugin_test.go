@@ -357,7 +357,7 @@ func testSlot(t testing.TB) *slot {
 	running := &processes{slots: 1}
 	w := &worker{
 		Config: c, processes: running, populations: newPopulations(t.Context(), c, running),
-		plugins: newPlugins(t.Context(), c), jobs: newJobQueue(1),
+		plugins: newPlugins(t.Context(), c), jobs: newJobQueue(t.Context(), 1),
 	}
 	s := &slot{w: w}
 	t.Cleanup(func() {

@@ -61,7 +61,7 @@ func Run(ctx, hard context.Context, c Config) error {
 	running := &processes{slots: c.Slots}
 	w := &worker{
 		Config: c, profile: trial.FloatProfile(), processes: running, populations: newPopulations(hard, c, running),
-		jobs: newJobQueue(c.Slots), plugins: newPlugins(hard, c), started: time.Now(), heartbeatDue: make(chan struct{}, 1),
+		jobs: newJobQueue(hard, c.Slots), plugins: newPlugins(hard, c), started: time.Now(), heartbeatDue: make(chan struct{}, 1),
 	}
 	var err error
 	if w.queue, err = c.Conn.Puller(c.Name); err != nil {
@@ -228,21 +228,17 @@ func (w *worker) returnJob(h *leasedJob, reason string, delay time.Duration) {
 // runSlot runs jobs one after another until the queue is closed or hard ends.
 func (w *worker) runSlot(hard context.Context) {
 	s := &slot{w: w}
-	for {
-		ctx, h := w.jobs.next(hard)
-		if h == nil {
-			return
-		}
-		outcomes, err := s.run(ctx, h.trial)
+	for h := w.jobs.next(); h != nil; h = w.jobs.next() {
+		outcomes, err := s.run(h.ctx, h.trial)
 		w.jobs.recordRunTime(h)
 		if err != nil {
-			w.finishJob(ctx, hard, h, nil, err)
+			w.finishJob(hard, h, nil, err)
 			continue
 		}
 		w.jobs.clearRefusal(h)
 		// Problems are opened and processes started once; their time would make a few trials look expensive.
 		batches := outcomes.batches(w, (h.runTime - s.openingTime - s.startingTime).Seconds())
-		w.publishing.Go(func() { w.finishJob(ctx, hard, h, outcomes, w.publish(ctx, h, batches)) })
+		w.publishing.Go(func() { w.finishJob(hard, h, outcomes, w.publish(h, batches)) })
 	}
 }
 
@@ -250,7 +246,7 @@ func (w *worker) runSlot(hard context.Context) {
 const storeWarningAfter = 10 * time.Second
 
 // publish stores the results of a job on the server. It blocks until the server has confirmed them.
-func (w *worker) publish(ctx context.Context, h *leasedJob, batches []*ledger.Batch) error {
+func (w *worker) publish(h *leasedJob, batches []*ledger.Batch) error {
 	late := time.AfterFunc(storeWarningAfter, func() {
 		w.jobs.setUnstored(h.Sweep, fmt.Sprintf("the server has not stored their results for %v; its disk may be full or "+
 			"have been full: make room, and start the server again", storeWarningAfter))
@@ -265,7 +261,7 @@ func (w *worker) publish(ctx context.Context, h *leasedJob, batches []*ledger.Ba
 	for i, b := range batches {
 		data, err := b.Encode()
 		if err == nil {
-			err = w.queue.Publish(ctx, queue.Part{Term: h.Term, Job: h.ID, Index: i, Of: len(batches)}, data)
+			err = w.queue.Publish(h.ctx, queue.Part{Term: h.Term, Job: h.ID, Index: i, Of: len(batches)}, data)
 		}
 		if err != nil {
 			return fmt.Errorf("publish outcomes of job %q: %w", h.ID, err)
@@ -276,7 +272,7 @@ func (w *worker) publish(ctx context.Context, h *leasedJob, batches []*ledger.Ba
 
 // finishJob ends the lease of a job whose outcomes are stored, or that failed with err. It returns a job that this
 // worker cannot run to the queue.
-func (w *worker) finishJob(ctx, hard context.Context, h *leasedJob, outcomes *outcomes, err error) {
+func (w *worker) finishJob(hard context.Context, h *leasedJob, outcomes *outcomes, err error) {
 	defer w.jobs.remove(h)
 	switch {
 	case err == nil:
@@ -286,7 +282,7 @@ func (w *worker) finishJob(ctx, hard context.Context, h *leasedJob, outcomes *ou
 		w.warnUnsent(h, "acknowledge it", h.Done())
 	case hard.Err() != nil:
 		w.returnJob(h, "drain", 0)
-	case ctx.Err() != nil: // its leader dropped it
+	case h.ctx.Err() != nil: // its leader dropped it
 		w.Monitor.countJob("dropped", nil)
 		w.warnUnsent(h, "acknowledge it", h.Done())
 	default:

@@ -99,7 +99,7 @@ func TestRecord(t *testing.T) {
 func TestPermanentRefusal(t *testing.T) {
 	w := &worker{
 		plugins: newPlugins(t.Context(), Config{Plugins: map[string]host.Command{"d": {}}}), profile: "here",
-		jobs: newJobQueue(1), Config: Config{Log: slog.New(slog.DiscardHandler)},
+		jobs: newJobQueue(t.Context(), 1), Config: Config{Log: slog.New(slog.DiscardHandler)},
 	}
 	for name, test := range map[string]struct {
 		offer fleet.Offer
