@@ -72,16 +72,6 @@ func readHeader(b []byte) (header, bool) {
 	return h, h.length <= maxMessage
 }
 
-// message returns the message of the frame at the start of b. It returns false if the frame is
-// truncated or its checksum does not match.
-func (h header) message(b []byte) ([]byte, bool) {
-	if frameSize(h.length) > len(b) {
-		return nil, false
-	}
-	msg := b[frameHeader : frameHeader+h.length : frameHeader+h.length]
-	return msg, crc32.Checksum(msg, castagnoli) == h.crc
-}
-
 // Frame is a range of a file of frames: a sound frame, or a damaged part.
 type Frame struct {
 	Offset, End int    // range of its bytes in the file
@@ -112,15 +102,15 @@ func frameAt(b []byte, at int) Frame {
 		return Frame{Offset: at, End: nextHeader(b, at+1), Damage: "no frame starts here"}
 	}
 	end := at + frameSize(h.length)
-	msg, ok := h.message(b[at:])
-	switch {
-	case ok:
-		return Frame{Offset: at, End: end, kind: h.kind, Message: msg}
-	case end > len(b):
+	if end > len(b) {
 		return Frame{Offset: at, End: nextHeader(b, at+1), Damage: "frame is cut short"}
-	default:
+	}
+	from, to := at+frameHeader, at+frameHeader+h.length
+	msg := b[from:to:to]
+	if crc32.Checksum(msg, castagnoli) != h.crc {
 		return Frame{Offset: at, End: end, Damage: "checksum does not match"}
 	}
+	return Frame{Offset: at, End: end, kind: h.kind, Message: msg}
 }
 
 // nextHeader returns the offset of the first sound header of b at or after the offset at, or the

@@ -23,23 +23,14 @@ func newIndex() *index {
 
 // cellIndex holds the outcomes, refusals and conflicts of a cell.
 type cellIndex struct {
-	frames    []frameRef // in the order of their addition
-	points    []point    // ascending in n
-	credits   []credit
+	frames    []frameRef     // in the order of their addition
+	points    []point        // ascending in n
+	credits   []Origin       // counts of the outcomes, by plugin file and float profile
 	refused   []Refused      // ascending in n
 	conflicts []Conflict     // each once
 	clashes   []Clash        // each once
 	lost      map[Trial]Loss // the last loss of each trial
 }
-
-// credit counts the outcomes of a cell from one maker.
-type credit struct {
-	maker    unique.Handle[maker] // interned, because a ledger has few makers
-	outcomes int64
-}
-
-// maker is a plugin file, with the float profile under which it ran.
-type maker struct{ digest, profile string }
 
 // frameRef is the location of a frame.
 type frameRef struct {
@@ -136,9 +127,9 @@ func (c *cellIndex) find(n, repetition int64) *row {
 	return p.at(p.seek(0, repetition), repetition)
 }
 
-// judge compares a batch with the index without changing it. hashes are those of hashRows.
-func (x *index) judge(b *Batch, hashes []uint64) Verdict {
-	v := Verdict{Batch: b}
+// judge compares a batch with the index without changing it.
+func (x *index) judge(b *Batch) Verdict {
+	v := Verdict{Batch: b, hashes: hashRows(b)}
 	c := x.cells[b.Cell]
 	p := c.point(b.N)
 	if known := c.refusal(b.N); b.Refusal != nil || known != nil {
@@ -159,14 +150,14 @@ func (x *index) judge(b *Batch, hashes []uint64) Verdict {
 				v.New = make([]int, 0, len(b.Repetition)-i)
 			}
 			v.New = append(v.New, i)
-		case known.agrees(status, math.Float64bits(b.Error[i]), hashAt(hashes, i)):
+		case known.agrees(status, math.Float64bits(b.Error[i]), v.hashes[i]):
 			v.Duplicate++
 		default:
 			v.Conflicts = append(v.Conflicts, Conflict{
 				Trial: Trial{b.N, rep}, Worker: b.Worker, Digest: b.Digest,
 				First:  known.outcome(),
 				Second: Outcome{Repetition: rep, Status: status, Error: b.Error[i]},
-				hash:   hashAt(hashes, i),
+				hash:   v.hashes[i],
 			})
 		}
 	}
@@ -189,7 +180,7 @@ func (x *index) kind(v Verdict) uint32 {
 }
 
 // commit records a verdict, whose message is in a frame of the given kind at ref.
-func (x *index) commit(v Verdict, hashes []uint64, ref frameRef, kind uint32) {
+func (x *index) commit(v Verdict, ref frameRef, kind uint32) {
 	b := v.Batch
 	if len(b.Environment) > 0 {
 		x.environments[b.Digest] = b.Environment
@@ -238,7 +229,7 @@ func (x *index) commit(v Verdict, hashes []uint64, ref frameRef, kind uint32) {
 	rows := make([]row, len(v.New))
 	for k, i := range v.New {
 		rows[k] = row{
-			bits: math.Float64bits(b.Error[i]), hash: hashAt(hashes, i),
+			bits: math.Float64bits(b.Error[i]), hash: v.hashes[i],
 			repetition: int32(b.Repetition[i]), owner: owner, status: b.Status[i],
 		}
 	}
@@ -247,14 +238,12 @@ func (x *index) commit(v Verdict, hashes []uint64, ref frameRef, kind uint32) {
 
 // credit counts rows of a batch for the plugin file and the float profile that produced them.
 func (c *cellIndex) credit(b *Batch, rows int64) {
-	by := unique.Make(maker{b.Digest, b.Profile})
-	for i := range c.credits {
-		if c.credits[i].maker == by {
-			c.credits[i].outcomes += rows
-			return
-		}
+	i := slices.IndexFunc(c.credits, func(o Origin) bool { return o.Digest == b.Digest && o.Profile == b.Profile })
+	if i < 0 {
+		i = len(c.credits)
+		c.credits = append(c.credits, Origin{Cell: b.Cell, Digest: b.Digest, Profile: b.Profile})
 	}
-	c.credits = append(c.credits, credit{by, rows})
+	c.credits[i].Outcomes += rows
 }
 
 // owns returns the rows of a batch that frame number owner brought, if their repetitions match.
@@ -270,12 +259,9 @@ func (c *cellIndex) owns(b *Batch, owner uint32, match func(repetition int64) bo
 }
 
 // hashRows returns, for each row, a hash of the values that must be equal in two runs of a trial
-// in addition to status and error: its kind and the metrics that it reported. Nil means 0
-// everywhere. Reasons are not included, because they may contain memory addresses.
+// in addition to status and error: its kind and the metrics that it reported. Reasons are not
+// included, because they may contain memory addresses.
 func hashRows(b *Batch) []uint64 {
-	if len(b.Metrics) == 0 && b.Kind == nil {
-		return nil
-	}
 	h := make([]uint64, len(b.Repetition))
 	for m, name := range b.Metrics {
 		seed := hashText(name)
@@ -291,14 +277,6 @@ func hashRows(b *Batch) []uint64 {
 		}
 	}
 	return h
-}
-
-// hashAt returns the hash of a row.
-func hashAt(hashes []uint64, row int) uint64 {
-	if hashes == nil {
-		return 0
-	}
-	return hashes[row]
 }
 
 // mix folds the 128-bit product of a and b, as wyhash does.

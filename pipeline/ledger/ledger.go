@@ -90,6 +90,8 @@ type Verdict struct {
 	Conflicts []Conflict
 	Refused   bool   // the message has a refusal that is new
 	Clash     *Clash // contradiction between the message and the ledger about a sample size; nil: none
+
+	hashes []uint64 // hashes of the rows: see hashRows
 }
 
 // checkSweep returns an error if the batch belongs to another sweep.
@@ -110,10 +112,9 @@ func (l *Ledger) Add(b *Batch, msg []byte) (Verdict, error) {
 	if err := b.checkSweep(l.sweep); err != nil {
 		return Verdict{}, fmt.Errorf("add result: %w", err)
 	}
-	hashes := hashRows(b)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v := l.index.judge(b, hashes)
+	v := l.index.judge(b)
 	kind := l.index.kind(v)
 	if kind == 0 {
 		return v, nil
@@ -122,7 +123,7 @@ func (l *Ledger) Add(b *Batch, msg []byte) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, fmt.Errorf("add result to ledger %q: %w", l.log.dir, err)
 	}
-	l.index.commit(v, hashes, ref, kind)
+	l.index.commit(v, ref, kind)
 	return v, nil
 }
 

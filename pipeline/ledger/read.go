@@ -119,11 +119,8 @@ func (l *Ledger) Origins() []Origin {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var all []Origin
-	for cell, c := range l.index.cells {
-		for _, x := range c.credits {
-			by := x.maker.Value()
-			all = append(all, Origin{Cell: cell, Digest: by.digest, Profile: by.profile, Outcomes: x.outcomes})
-		}
+	for _, c := range l.index.cells {
+		all = append(all, c.credits...)
 	}
 	return all
 }
@@ -141,7 +138,7 @@ func (l *Ledger) Agrees(b *Batch, row int) (agrees bool, fingerprint uint64, kno
 	hashes := hashRows(b.Select([]int{row}))
 	l.look(b.Cell, func(c *cellIndex) {
 		if r := c.find(b.N, b.Repetition[row]); r != nil {
-			agrees = r.agrees(b.Status[row], math.Float64bits(b.Error[row]), hashAt(hashes, 0))
+			agrees = r.agrees(b.Status[row], math.Float64bits(b.Error[row]), hashes[0])
 			fingerprint, known = r.fingerprint(), true
 		}
 	})
@@ -232,10 +229,9 @@ func readFrame(f disk.File, ref frameRef, buf []byte) (*Batch, error) {
 	if _, err := f.ReadAt(buf, ref.at); err != nil {
 		return nil, err
 	}
-	h, ok := readHeader(buf)
-	msg, sound := h.message(buf)
-	if !ok || h.length != int(ref.length) || !sound {
+	frame := frameAt(buf, 0)
+	if frame.Damage != "" || len(frame.Message) != int(ref.length) {
 		return nil, errors.New("frame was changed since it was written")
 	}
-	return Decode(msg)
+	return Decode(frame.Message)
 }
