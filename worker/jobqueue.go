@@ -31,7 +31,7 @@ type sweepState struct {
 	name      string
 	offer     *fleet.Offer
 	lastOffer time.Time      // time of the offer
-	usedTime  float64        // seconds divided by weight, measured for jobs that have run and predicted for others
+	usedTime  float64        // seconds divided by weight; predicted for jobs that have not run yet
 	jobs      int            // number of leased jobs
 	idle      bool           // the server had no job when this worker last requested one
 	refusal   *fleet.Refusal // reason to lease no jobs; nil: none
@@ -48,8 +48,8 @@ func (a *sweepState) compare(b *sweepState) int {
 		strings.Compare(a.name, b.name))
 }
 
-// A jobQueue holds the leased jobs of a worker, and orders the sweeps that may supply more: by priority, then by
-// weighted fair share. It is safe for concurrent use.
+// A jobQueue holds the leased jobs of a worker, and orders the sweeps that may supply more: by
+// priority, then by weighted fair share. It is safe for concurrent use.
 type jobQueue struct {
 	ctx     context.Context // ends all jobs
 	slots   int
@@ -68,7 +68,8 @@ type jobQueue struct {
 func newJobQueue(ctx context.Context, slots int) *jobQueue {
 	return &jobQueue{
 		ctx: ctx, slots: slots, sweeps: map[string]*sweepState{}, leased: map[*leasedJob]bool{},
-		changed: make(chan struct{}, 1), ready: make(chan *leasedJob, 1<<16), closing: make(chan struct{}),
+		changed: make(chan struct{}, 1), ready: make(chan *leasedJob, 1<<16),
+		closing: make(chan struct{}),
 	}
 }
 
@@ -125,8 +126,9 @@ func (q *jobQueue) leastUsedTime() float64 {
 	return least
 }
 
-// demand returns how many jobs to lease now, and the sweeps that may supply them, next turn first. No job is leased for
-// a slot that runs one, nor while the results of as many jobs as there are slots wait for the server.
+// demand returns how many jobs to lease now, and the sweeps that may supply them, next turn first.
+// No job is leased for a slot that runs one, nor while the results of as many jobs as there are
+// slots wait for the server.
 func (q *jobQueue) demand(now time.Time) (sweeps []string, jobs int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -53,7 +53,7 @@ func run(s *jobQueue, jobs int, seconds float64) {
 	}
 }
 
-// lease leases and runs jobs of a second, each of the sweep whose turn it is, and returns the sweeps.
+// lease leases and runs jobs of a second, each of the sweep whose turn it is. It returns the sweeps.
 func lease(t *testing.T, s *jobQueue, jobs int) (turns string) {
 	t.Helper()
 	for range jobs {
@@ -102,8 +102,8 @@ func TestJobOrder(t *testing.T) {
 	})
 }
 
-// A sweep that begins late, or had no jobs, cannot claim the time that others used before. A sweep that waits for its
-// turn can.
+// A sweep that had no jobs cannot claim the time that others used meanwhile. A sweep that waits for
+// its turn can.
 func TestLateSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newJobQueue(t.Context(), 2)

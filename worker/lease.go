@@ -69,7 +69,9 @@ func (w *worker) leaseInTurn(ctx context.Context, sweeps []string) error {
 }
 
 // leaseFrom leases jobs of a sweep, and returns the number of those that this worker accepts.
-func (w *worker) leaseFrom(ctx context.Context, sweep string, most int, wait time.Duration) (jobs int, err error) {
+func (w *worker) leaseFrom(
+	ctx context.Context, sweep string, most int, wait time.Duration,
+) (jobs int, err error) {
 	err = w.queue.Lease(ctx, sweep, most, wait, func(leased *queue.Job) {
 		if w.handleJob(leased) {
 			jobs++

@@ -37,7 +37,8 @@ func TestAvoid(t *testing.T) {
 	defer end()
 	var other *jobQueue
 	for _, name := range []string{"avoided", "other"} {
-		w := &worker{Config: Config{Name: name, Log: slog.New(slog.DiscardHandler)}, jobs: newJobQueue(ctx, 2)}
+		w := &worker{Config: Config{Name: name, Log: slog.New(slog.DiscardHandler)}}
+		w.jobs = newJobQueue(ctx, 2)
 		if w.queue, err = conn.Puller(name); err != nil {
 			t.Fatal(err)
 		}

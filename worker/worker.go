@@ -61,7 +61,8 @@ func Run(ctx, hard context.Context, c Config) error {
 	running := &processes{slots: c.Slots}
 	w := &worker{
 		Config: c, profile: trial.FloatProfile(), processes: running, populations: newPopulations(hard, c, running),
-		jobs: newJobQueue(hard, c.Slots), plugins: newPlugins(hard, c), started: time.Now(), heartbeatDue: make(chan struct{}, 1),
+		jobs: newJobQueue(hard, c.Slots), plugins: newPlugins(hard, c), started: time.Now(),
+		heartbeatDue: make(chan struct{}, 1),
 	}
 	var err error
 	if w.queue, err = c.Conn.Puller(c.Name); err != nil {
@@ -261,7 +262,8 @@ func (w *worker) publish(h *leasedJob, batches []*ledger.Batch) error {
 	for i, b := range batches {
 		data, err := b.Encode()
 		if err == nil {
-			err = w.queue.Publish(h.ctx, queue.Part{Term: h.Term, Job: h.ID, Index: i, Of: len(batches)}, data)
+			part := queue.Part{Term: h.Term, Job: h.ID, Index: i, Of: len(batches)}
+			err = w.queue.Publish(h.ctx, part, data)
 		}
 		if err != nil {
 			return fmt.Errorf("publish outcomes of job %q: %w", h.ID, err)

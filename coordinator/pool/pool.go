@@ -61,8 +61,8 @@ type jobs struct {
 	stranded int        // consecutive checks in which the server had jobs that are neither queued nor leased
 }
 
-// The pool keeps perSlot jobs on the server for each slot: one runs, and the others wait. If jobs are short, it keeps as many as usually fill quickLoad, up to
-// quickPerSlot.
+// The pool keeps perSlot jobs on the server for each slot: one runs, and the others wait. If jobs
+// are short, it keeps as many as usually fill quickLoad, up to quickPerSlot.
 const (
 	perSlot      = 3
 	quickLoad    = 0.030 // seconds

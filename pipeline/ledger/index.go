@@ -238,7 +238,9 @@ func (x *index) commit(v Verdict, ref frameRef, kind uint32) {
 
 // credit counts rows of a batch for the plugin file and the float profile that produced them.
 func (c *cellIndex) credit(b *Batch, rows int64) {
-	i := slices.IndexFunc(c.credits, func(o Origin) bool { return o.Digest == b.Digest && o.Profile == b.Profile })
+	i := slices.IndexFunc(c.credits, func(o Origin) bool {
+		return o.Digest == b.Digest && o.Profile == b.Profile
+	})
 	if i < 0 {
 		i = len(c.credits)
 		c.credits = append(c.credits, Origin{Cell: b.Cell, Digest: b.Digest, Profile: b.Profile})
