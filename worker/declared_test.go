@@ -35,13 +35,13 @@ func TestDeclaredErrors(t *testing.T) {
 		cell.Algorithm = "test/answered-sum"
 		asked.Cell = &cell
 		answered := runJob(t, s, &asked)
-		for i, e := range declared.error {
-			apart := math.Abs(e - answered.error[i])
-			if declared.status[i] != ledger.OK || name != "iso" && apart != 0 || apart > 5*0.5/math.Sqrt(20_000) {
-				t.Fatalf("%s, trial %d: error %v declared, %v answered; %v", name, i, e, answered.error[i], declared.faults[i])
+		for i, e := range declared.Error {
+			apart := math.Abs(e - answered.Error[i])
+			if declared.Status[i] != ledger.OK || name != "iso" && apart != 0 || apart > 5*0.5/math.Sqrt(20_000) {
+				t.Fatalf("%s, trial %d: error %v declared, %v answered; %v", name, i, e, answered.Error[i], declared.Reason[i])
 			}
 		}
-		if slices.Max(declared.error) == 0 {
+		if slices.Max(declared.Error) == 0 {
 			t.Errorf("%s: no trial errs", name)
 		}
 		for _, recheck := range []trial.Recheck{trial.RecheckShuffled, trial.RecheckAlone} {
@@ -60,10 +60,10 @@ func TestSomeTrialsDeclare(t *testing.T) {
 	j := jobOf(t, s, "test/mixed", p, 3, 60)
 	whole := runJob(t, s, j)
 	counts := map[bool]int{}
-	for i, e := range whole.error {
+	for i, e := range whole.Error {
 		counts[math.Mod(e*300, 1) == 0]++
-		if alone := runJob(t, s, rechecked(j, "", int64(i))); math.Float64bits(alone.error[0]) != math.Float64bits(e) {
-			t.Errorf("trial %d: error %v alone, %v among others", i, alone.error[0], e)
+		if alone := runJob(t, s, rechecked(j, "", int64(i))); math.Float64bits(alone.Error[0]) != math.Float64bits(e) {
+			t.Errorf("trial %d: error %v alone, %v among others", i, alone.Error[0], e)
 		}
 	}
 	if counts[true] < 10 || counts[false] < 10 {
@@ -78,8 +78,8 @@ func TestBrokenPromise(t *testing.T) {
 	j := jobOf(t, s, "test/broken-promise", p, 3, 60)
 	out := runJob(t, s, j)
 	reasons := map[string]int{}
-	for i, status := range out.status {
-		reason, _, _ := strings.Cut(out.faults[i].reason, ",")
+	for i, status := range out.Status {
+		reason, _, _ := strings.Cut(out.Reason[i], ",")
 		if reasons[reason]++; (status == ledger.OK) != (reason == "") {
 			t.Errorf("trial %d: status %d, %q", i, status, reason)
 		}
@@ -102,11 +102,12 @@ func TestAnswersDifferFromDeclaration(t *testing.T) {
 	j := jobOf(t, s, "test/two-faced", p, 3, 10)
 	first := runJob(t, s, j)
 	recheck := runJob(t, s, rechecked(j, trial.RecheckShuffled, 2, 5))
-	if differ, failed := differing(first, recheck); len(first.faults) > 0 || differ != 2 || failed != 2 {
-		t.Errorf("%d trials of 2 differ, %d failed: %v", differ, failed, recheck.faults)
+	differ, failed := differing(first, recheck)
+	if slices.Contains(first.Status, ledger.Failed) || differ != 2 || failed != 2 {
+		t.Errorf("%d trials of 2 differ, %d failed: %v", differ, failed, recheck.Reason)
 	}
 	const want = "answers differ from the declared hypothesis: point"
-	if reason := recheck.faults[0].reason; !strings.HasPrefix(reason, want) {
+	if reason := recheck.Reason[0]; !strings.HasPrefix(reason, want) {
 		t.Error(reason)
 	}
 }

@@ -74,10 +74,10 @@ func plainOrder(t *testing.T, s *slot, name string, p schemas.Problem) {
 		}
 		out := runJob(t, s, j)
 		pop := s.w.populations.open[j.Cell.DataKey]
-		for i, got := range out.error {
+		for i, got := range out.Error {
 			want := plainError(pop.Drawer(j.Cell.Problem.Test), pop.Dim(), pop.Weights(), j, uint32(i))
-			if out.status[i] != ledger.OK || math.Float64bits(got) != math.Float64bits(want) {
-				t.Fatalf("%s, recheck %q, trial %d: error %v, want %v; %v", name, recheck, i, got, want, out.faults[i])
+			if out.Status[i] != ledger.OK || math.Float64bits(got) != math.Float64bits(want) {
+				t.Fatalf("%s, recheck %q, trial %d: error %v, want %v; %v", name, recheck, i, got, want, out.Reason[i])
 			}
 		}
 	}
@@ -101,14 +101,14 @@ func ownOrder(t *testing.T, s *slot, name string, p schemas.Problem) {
 		if name == "drawn, one long" {
 			j.Count = 4
 		}
-		whole := runJob(t, s, j).error
+		whole := runJob(t, s, j).Error
 		for _, picked := range [][]int64{{0}, {1, 3}, {5, 6, 7, 20, 29}} {
 			if picked[len(picked)-1] >= j.Count {
 				continue
 			}
 			part := *j
 			part.Picked, part.First, part.Count = picked, picked[0], int64(len(picked))
-			for i, e := range runJob(t, s, &part).error {
+			for i, e := range runJob(t, s, &part).Error {
 				if rep := picked[i]; math.Float64bits(e) != math.Float64bits(whole[rep]) {
 					t.Errorf("%s, %s, repetition %d: error %v alone, %v in a larger job", name, algorithm, rep, e, whole[rep])
 				}

@@ -52,11 +52,11 @@ func (m *Monitor) countJob(end string, out *outcomes) {
 		o.Jobs[end]++
 		switch {
 		case end != "done":
-		case out.refusal != nil:
+		case out.Refusal != nil:
 			o.Refused++
 		default:
 			var trials [ledger.Lost + 1]int64
-			for _, s := range out.status {
+			for _, s := range out.Status {
 				trials[s]++
 			}
 			for s, count := range trials {

@@ -8,33 +8,27 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
-	"github.com/shatterlab/shatter/schemas"
 )
 
-// outcomes collects the rows of a job, one per repetition.
+// outcomes holds the results of a job as one message, which batches divides: a row per repetition, or
+// the refusal of the sample size.
 type outcomes struct {
-	job         *trial.Job
-	status      []uint8
-	error       []float64
-	faults      map[int]fault       // faults by trial, for outcomes other than ok
-	values      [][]float64         // values by metric of the cell, then trial
-	identity    string              // identity of the plugin in its environment
-	environment schemas.Environment // environment of the plugin; nil: it is in an earlier result of the process
-	notes       []string            // failures of plugin processes during the job
-	warnings    int64               // number of the plugin's warnings
-	warning     string              // text of the first one
-	pluginTime  time.Duration       // time of the calls into the plugin
-
-	refusal *ledger.Refusal // the algorithm refused the sample size, and no trial ran; nil: it did not
+	ledger.Batch
+	pluginTime time.Duration // time of the calls into the plugin
 }
 
 func newOutcomes(job *trial.Job) *outcomes {
 	n := int(job.Count)
-	o := &outcomes{
-		job: job, identity: job.Plugin, status: make([]uint8, n), error: make([]float64, n), faults: map[int]fault{},
+	o := &outcomes{Batch: ledger.Batch{
+		Sweep: job.Sweep, Cell: job.Cell.Key, N: job.N, Digest: job.Plugin, Metrics: job.Cell.Metrics,
+		Repetition: make([]int64, n), Status: make([]uint8, n), Error: make([]float64, n),
+		Kind: make([]string, n), Reason: make([]string, n),
+	}}
+	for i := range n {
+		o.Repetition[i] = job.Repetition(i)
 	}
 	for range job.Cell.Metrics {
-		o.values = append(o.values, make([]float64, n))
+		o.Values = append(o.Values, make([]float64, n))
 	}
 	return o
 }
@@ -45,24 +39,25 @@ func (o *outcomes) setFault(trial int, status uint8, kind, reason string) {
 	if len(reason) > maxReason {
 		reason = reason[:maxReason] + "..."
 	}
-	o.status[trial], o.error[trial], o.faults[trial] = status, math.NaN(), fault{kind, reason}
-	for m := range o.values {
-		o.values[m][trial] = math.NaN()
+	o.Status[trial], o.Error[trial] = status, math.NaN()
+	o.Kind[trial], o.Reason[trial] = kind, reason
+	for m := range o.Values {
+		o.Values[m][trial] = math.NaN()
 	}
 }
 
 // record copies the results of one session, whose first trial is from. An infinite metric fails its trial; a metric
 // that was not reported becomes NaN.
 func (o *outcomes) record(from int, s *scores, metrics map[string][]float64) {
-	copy(o.error[from:], s.error)
-	for m, name := range o.job.Cell.Metrics {
+	copy(o.Error[from:], s.error)
+	for m, name := range o.Metrics {
 		got, ok := metrics[name]
 		for j := range s.error {
 			v := math.NaN()
 			if ok {
 				v = got[j]
 			}
-			o.values[m][from+j] = v
+			o.Values[m][from+j] = v
 			if math.IsInf(v, 0) {
 				s.fail(j, "metric", fmt.Sprintf("metric %q is %v: a metric is a finite number", name, v))
 			}
@@ -75,10 +70,10 @@ func (o *outcomes) record(from int, s *scores, metrics map[string][]float64) {
 
 // addWarnings counts the warnings of a session.
 func (o *outcomes) addWarnings(count int64, first string) {
-	if o.warnings == 0 {
-		o.warning = first
+	if o.Warnings == 0 {
+		o.Warning = first
 	}
-	o.warnings += count
+	o.Warnings += count
 }
 
 // batchBytes keeps a result message, with its header, below the queue's limit.
@@ -86,57 +81,29 @@ const batchBytes = 480 << 10
 
 // batches divides the rows into result messages. Each gets a share of the job's times in proportion to its rows. The
 // first one carries the notes.
-func (o *outcomes) batches(w *worker, seconds float64) []*ledger.Batch {
-	if o.refusal != nil {
-		return []*ledger.Batch{o.refusalBatch(w, seconds)}
+func (o *outcomes) batches(w *worker, seconds float64) (out []*ledger.Batch) {
+	o.Worker, o.Profile = w.Name, w.profile
+	if o.Refusal != nil {
+		b := o.Select(nil)
+		b.Metrics, b.Values, b.Seconds = nil, nil, seconds
+		return []*ledger.Batch{b}
 	}
-	var out []*ledger.Batch
-	row := 8 + 1 + 8 + 8*len(o.values) // bytes of repetition, status, error and metrics
-	if len(o.faults) > 0 {
-		row += 4 + 4 // end offsets of kind and reason
-	}
-	for from := 0; from < len(o.status); {
-		to, size := from, 0
-		for ; to < len(o.status) && size < batchBytes; to++ {
-			size += row
-			if f, ok := o.faults[to]; ok {
-				size += len(f.kind) + len(f.reason)
-			}
+	row := 8 + 1 + 8 + 8*len(o.Values) + 4 + 4 // bytes of the numbers, and of the lengths of kind and reason
+	for from := 0; from < len(o.Status); {
+		var rows []int
+		for size := 0; from < len(o.Status) && size < batchBytes; from++ {
+			rows = append(rows, from)
+			size += row + len(o.Kind[from]) + len(o.Reason[from])
 		}
-		b := o.batch(from, to)
-		b.Worker, b.Profile = w.Name, w.profile
-		share := float64(to-from) / float64(len(o.status))
+		b := o.Select(rows)
+		share := float64(len(rows)) / float64(len(o.Status))
 		b.Seconds, b.PluginSeconds = seconds*share, min(o.pluginTime.Seconds(), seconds)*share
-		out, from = append(out, b), to
-	}
-	out[0].Notes, out[0].Environment = o.notes, o.environment
-	out[0].Warnings, out[0].Warning = o.warnings, o.warning
-	return out
-}
-
-// batch returns the message for the rows from..to-1.
-func (o *outcomes) batch(from, to int) *ledger.Batch {
-	b := &ledger.Batch{
-		Sweep: o.job.Sweep, Cell: o.job.Cell.Key, N: o.job.N, Digest: o.identity,
-		Repetition: make([]int64, to-from),
-		Status:     o.status[from:to], Error: o.error[from:to],
-		Metrics: o.job.Cell.Metrics,
-	}
-	if len(o.faults) > 0 {
-		b.Kind, b.Reason = make([]string, to-from), make([]string, to-from)
-	}
-	for trial, f := range o.faults {
-		if from <= trial && trial < to {
-			b.Kind[trial-from], b.Reason[trial-from] = f.kind, f.reason
+		if len(out) > 0 {
+			b.Notes, b.Environment, b.Warnings, b.Warning = nil, nil, 0, ""
 		}
+		out = append(out, b)
 	}
-	for i := range b.Repetition {
-		b.Repetition[i] = o.job.Repetition(from + i)
-	}
-	for _, v := range o.values {
-		b.Values = append(b.Values, v[from:to])
-	}
-	return b
+	return out
 }
 
 // scores collects the outcomes of one session's trials.

@@ -132,7 +132,7 @@ func TestStatesNearGoal(t *testing.T) {
 		j.Cell.Problem.Test = opened.Test(0, c.alpha)
 		e := opened.Evaluation(0, c.alpha, j.Cell.Problem.Test, true)
 		j.Cell.States, j.Cell.Alpha, j.Cell.Queries, j.Cell.Evaluation = schemas.StatesEvery, c.alpha, 3, &e
-		for trial, got := range runJob(t, s, j).error {
+		for trial, got := range runJob(t, s, j).Error {
 			if got > c.alpha != c.fails || math.Abs(got-1.0/16) > c.within {
 				t.Errorf("domain %d, alpha %v, trial %d: error %v", c.domain, c.alpha, trial, got)
 			}
@@ -193,7 +193,7 @@ func TestErrorAfterHard(t *testing.T) {
 			}
 			out := runJob(t, s, j)
 			for i, count := range task.HardCounts {
-				for trial, got := range out.values[i] {
+				for trial, got := range out.Values[i] {
 					want := float64(count) / 16
 					if count > 10 { // 10 of 20 queries are hard
 						want = math.NaN()

@@ -129,9 +129,9 @@ func (s *slot) withProcess(ctx context.Context, job *jobRun, memory int64, fresh
 			return err
 		}
 	}
-	job.out.identity = job.Job.Plugin + p.mark
+	job.out.Digest = job.Job.Plugin + p.mark
 	if p.sweep != job.Sweep {
-		job.out.environment, p.sweep = p.environment, job.Sweep
+		job.out.Environment, p.sweep = p.environment, job.Sweep
 	}
 	err := use(p)
 	var small *host.SizeError

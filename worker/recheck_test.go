@@ -23,18 +23,18 @@ func rechecked(j *trial.Job, recheck trial.Recheck, picked ...int64) *trial.Job 
 // status, error, or metric of the worker, bit for bit. failed counts the trials that the recheck
 // itself failed.
 func differing(first, again *outcomes) (differ, failed int) {
-	for i := range again.status {
-		rep := again.job.Repetition(i) - first.job.First
-		same := again.status[i] == first.status[rep] && math.Float64bits(again.error[i]) == math.Float64bits(first.error[rep])
-		for m, name := range again.job.Cell.Metrics {
-			if name != "process" && name != "turn" && again.values[m][i] != first.values[m][rep] {
+	for i := range again.Status {
+		rep := again.Repetition[i] - first.Repetition[0]
+		same := again.Status[i] == first.Status[rep] && math.Float64bits(again.Error[i]) == math.Float64bits(first.Error[rep])
+		for m, name := range again.Metrics {
+			if name != "process" && name != "turn" && again.Values[m][i] != first.Values[m][rep] {
 				same = false
 			}
 		}
 		if !same {
 			differ++
 		}
-		if kind := again.faults[i].kind; kind == "recheck" || kind == string(schemas.CauseDeclared) {
+		if kind := again.Kind[i]; kind == "recheck" || kind == string(schemas.CauseDeclared) {
 			failed++
 		}
 	}
@@ -112,11 +112,12 @@ func TestRecheckReason(t *testing.T) {
 	s := testSlot(t)
 	j := jobOf(t, s, "test/counter", problems(t)["needle"], 3, 4)
 	out := runJob(t, s, rechecked(j, trial.RecheckShuffled, 0, 2))
-	for i, status := range out.status {
-		f := out.faults[i]
-		if status != ledger.Failed || f.kind != "recheck" || !math.IsNaN(out.error[i]) ||
-			!strings.HasPrefix(f.reason, "answers depend on other points: point ") || !strings.Contains(f.reason, " of 3 ") {
-			t.Errorf("status %d, %+v", status, f)
+	for i, status := range out.Status {
+		reason := out.Reason[i]
+		if status != ledger.Failed || out.Kind[i] != "recheck" || !math.IsNaN(out.Error[i]) ||
+			!strings.HasPrefix(reason, "answers depend on other points: point ") ||
+			!strings.Contains(reason, " of 3 ") {
+			t.Errorf("status %d, %s", status, reason)
 		}
 	}
 }
@@ -139,8 +140,8 @@ func TestRechecksAtGames(t *testing.T) {
 		"predict by rank": {predict("test/rank"), false},
 	} {
 		first := runJob(t, s, c.job)
-		if slices.Contains(first.status, ledger.Failed) {
-			t.Fatalf("%s: %v", name, first.faults)
+		if slices.Contains(first.Status, ledger.Failed) {
+			t.Fatalf("%s: %v", name, first.Reason)
 		}
 		for _, recheck := range []trial.Recheck{trial.RecheckShuffled, trial.RecheckAlone} {
 			differ, failed := differing(first, runJob(t, s, rechecked(c.job, recheck, 3, 7, 59)))
@@ -159,7 +160,7 @@ func TestRecheckProcesses(t *testing.T) {
 	j := jobOf(t, s, "test/honest", problems(t)["needle"], 3, 10)
 	processes := func(j *trial.Job) (numbers, turns []float64) {
 		out := runJob(t, s, j)
-		return out.values[0], out.values[1]
+		return out.Values[0], out.Values[1]
 	}
 	first, _ := processes(j)
 	shuffled, turns := processes(rechecked(j, trial.RecheckShuffled, 2, 5))
@@ -203,15 +204,15 @@ func TestProcessesMakeRoom(t *testing.T) {
 	runJob(t, s, rechecked(kind(1), trial.RecheckShuffled, 1))
 	var first []float64 // values by kind
 	for i := range int64(idlePerSlot + 1) {
-		first = append(first, runJob(t, s, kind(i+1)).values[0][0]) // the last one stops the process of the recheck
+		first = append(first, runJob(t, s, kind(i+1)).Values[0][0]) // the last one stops the process of the recheck
 	}
 	for i, want := range first {
-		if got := runJob(t, s, kind(int64(i)+1)).values[0][0]; got != want {
+		if got := runJob(t, s, kind(int64(i)+1)).Values[0][0]; got != want {
 			t.Errorf("kind %d runs in a new process", i+1)
 		}
 	}
 	runJob(t, s, kind(idlePerSlot+2)) // the process of the first kind is stopped
-	last := runJob(t, s, kind(idlePerSlot+1)).values[0][0]
+	last := runJob(t, s, kind(idlePerSlot+1)).Values[0][0]
 	if last != first[idlePerSlot] || len(s.w.processes.idle) != idlePerSlot+1 {
 		t.Errorf("%d processes", len(s.w.processes.idle))
 	}
@@ -226,9 +227,12 @@ func TestCrashInRecheck(t *testing.T) {
 	j := jobOf(t, s, "test/crash", p, 3, 8)
 	first := runJob(t, s, j)
 	crashed := 0
-	for rep, f := range first.faults {
-		if crashed++; f.kind != "crash" || first.status[rep] != ledger.Failed {
-			t.Errorf("trial %d: %+v", rep, f)
+	for rep, status := range first.Status {
+		if status == ledger.OK {
+			continue
+		}
+		if crashed++; first.Kind[rep] != "crash" || status != ledger.Failed {
+			t.Errorf("trial %d: status %d, %s", rep, status, first.Reason[rep])
 		}
 	}
 	if crashed < 2 || crashed > 4 {

@@ -60,11 +60,3 @@ func refusalOf(res *pluginv1.CheckResponse, setting *pluginv1.Setting) *ledger.R
 	}
 	return nil
 }
-
-// refusalBatch returns the result message for a refused sample size.
-func (o *outcomes) refusalBatch(w *worker, seconds float64) *ledger.Batch {
-	return &ledger.Batch{
-		Sweep: o.job.Sweep, Cell: o.job.Cell.Key, N: o.job.N, Digest: o.identity, Profile: w.profile, Worker: w.Name,
-		Seconds: seconds, Notes: o.notes, Environment: o.environment, Refusal: o.refusal,
-	}
-}

@@ -66,7 +66,7 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 	if kind := job.kind(); kind.recheck != "" { // no first run is left that could pass on what it has seen
 		s.w.processes.stop(func(k processKind) bool { return k.plugin == kind.plugin && k.recheck == "" })
 	}
-	if job.out.refusal, err = s.checkSampleSize(ctx, job); err != nil || job.out.refusal != nil {
+	if job.out.Refusal, err = s.checkSampleSize(ctx, job); err != nil || job.out.Refusal != nil {
 		return job.out, err
 	}
 	job.drawer = job.newDrawer()
@@ -79,7 +79,7 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 			return nil, err
 		}
 	}
-	job.out.notes, s.notes = s.notes, nil
+	job.out.Notes, s.notes = s.notes, nil
 	job.out.pluginTime = s.pluginTimer.total
 	return job.out, nil
 }
@@ -91,11 +91,9 @@ func (s *slot) simulate(ctx context.Context, job *trial.Job) (*outcomes, error) 
 		return nil, err
 	}
 	o := newOutcomes(job)
-	o.status, o.error, o.values, o.refusal = b.Status, b.Error, b.Values, b.Refusal
-	for i, status := range b.Status {
-		if status != ledger.OK {
-			o.faults[i] = fault{b.KindOf(i), b.ReasonOf(i)}
-		}
+	o.Status, o.Error, o.Values, o.Refusal = b.Status, b.Error, b.Values, b.Refusal
+	for i := range b.Status {
+		o.Kind[i], o.Reason[i] = b.KindOf(i), b.ReasonOf(i)
 	}
 	return o, nil
 }

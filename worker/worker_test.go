@@ -43,7 +43,7 @@ func TestMessages(t *testing.T) {
 			Cause: host.Exit, State: strings.Repeat("é", 4000), Stderr: strings.Repeat("line\n", 1000),
 		})
 	}
-	o.notes = s.notes
+	o.Notes = s.notes
 	next, seconds := int64(100), 0.0
 	for i, b := range o.batches(&worker{Config: Config{Name: "w"}, profile: "p"}, 3) {
 		msg, err := b.Encode()
