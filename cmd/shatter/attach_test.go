@@ -16,9 +16,8 @@ import (
 
 // startAttachable starts a plugin as a person does who wants to debug it, and returns the value for --attach that
 // it prints and a function that ends it.
-func startAttachable(t *testing.T, program string, args ...string) (socket string, end func()) {
+func startAttachable(t *testing.T, c *exec.Cmd) (socket string, end func()) {
 	t.Helper()
-	c := exec.Command(program, args...)
 	c.Env = append(os.Environ(), "SHATTER_ATTACH=1", "TMPDIR="+shortDir(t))
 	stderr, err := c.StderrPipe()
 	if err != nil {
@@ -55,10 +54,10 @@ func shortDir(t *testing.T) string {
 func TestAttach(t *testing.T) {
 	testkit.Long(t)
 	plugin := thirdparty(t)
-	checkAttached(t, plugin, "third/print", plugin)
+	checkAttached(t, plugin, "third/print", exec.Command(plugin))
 }
 
-// So does one in Python.
+// So does one in Python, and a breakpoint in learn stops it.
 func TestAttachPython(t *testing.T) {
 	testkit.Long(t)
 	interpreter := testkit.Python(t, "grpc, google.protobuf, numpy")
@@ -81,12 +80,16 @@ func TestAttachPython(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkAttached(t, built, "python/mean", interpreter, "mean.py")
+	c, said := exec.Command(interpreter, "-m", "pdb", "mean.py"), &strings.Builder{}
+	c.Stdin, c.Stdout = strings.NewReader("break mean.py:21\ncontinue\nclear 1\ncontinue\n"), said
+	checkAttached(t, built, "python/mean", c)
+	if !strings.Contains(said.String(), "mean.py(21)learn()") {
+		t.Errorf("pdb said %s", said)
+	}
 }
 
-// checkAttached compares a run and a trial of an algorithm in a plugin file with those of the process that the
-// command line starts.
-func checkAttached(t *testing.T, plugin, algorithm, program string, args ...string) {
+// checkAttached compares a run and a trial of an algorithm in a plugin file with those of the process that c starts.
+func checkAttached(t *testing.T, plugin, algorithm string, c *exec.Cmd) {
 	dir := t.TempDir()
 	there, debugged, named := filepath.Join(dir, "there"), filepath.Join(dir, "debugged"), filepath.Join(dir, "named")
 	if err := os.Symlink(plugin, named); err != nil {
@@ -97,7 +100,7 @@ func checkAttached(t *testing.T, plugin, algorithm, program string, args ...stri
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, want)
 	}
-	socket, end := startAttachable(t, program, args...)
+	socket, end := startAttachable(t, c)
 	// The process that is attached has to serve: the file that the sweep names no longer can.
 	if err := os.Remove(named); err != nil {
 		t.Fatal(err)

@@ -17,9 +17,12 @@ if _COOKIE:
     for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(_name, "1")  # before numpy is imported: a worker has a process for each core
 
+import contextlib  # noqa: E402
 import faulthandler  # noqa: E402
+import functools  # noqa: E402
 import itertools  # noqa: E402
 import platform  # noqa: E402
+import queue  # noqa: E402
 import signal  # noqa: E402
 
 if _COOKIE:
@@ -60,6 +63,8 @@ except ImportError as _error:
     if _COOKIE:
         _quit(f"{_error}: {NEEDED}")
     raise ImportError(f"{_error}: {NEEDED}") from None
+
+_Run = Callable[[Callable[[], None]], None]  # calls a function, in some thread, and waits for it
 
 _REQUESTS, _RESPONSES = 6, 7  # descriptors of the pipes of sessions: see plugin.proto
 
@@ -111,7 +116,7 @@ def _serve_attached(grpc: Any, service: Any) -> None:
 
     A host sends one message, with its memory files of sessions and of the dataset and its ends of the pipes of
     sessions, and gets the line of the handshake, with the address of a server that is its own and lasts as long as
-    the connection.
+    the connection. Sessions are answered in the main thread, the only one that pdb traces.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="shatter-attach-") as folder, socket.socket(socket.AF_UNIX) as listener:
@@ -120,15 +125,36 @@ def _serve_attached(grpc: Any, service: Any) -> None:
         listener.listen()
         print(f"process {os.getpid()} serves {', '.join(sorted(service.served))}; give this to shatter run, trial or plugin "
               f"test:  --attach {path}", file=sys.stderr, flush=True)
+        calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        threading.Thread(target=_accept, args=(grpc, service, listener, path, calls), daemon=True).start()
         try:
-            for count in itertools.count():
-                connection, _ = listener.accept()
-                threading.Thread(target=_serve_host, args=(grpc, service, connection, f"{path}{count}"), daemon=True).start()
+            while True:
+                try:
+                    call = calls.get(timeout=1)  # a signal that another thread receives does not interrupt it
+                except queue.Empty:
+                    continue
+                call()
         except KeyboardInterrupt:
             pass
 
 
-def _serve_host(grpc: Any, service: Any, connection: socket.socket, path: str) -> None:
+def _accept(grpc: Any, service: Any, listener: socket.socket, path: str, calls: queue.SimpleQueue[Any]) -> None:
+    def run(call: Callable[[], None]) -> None:
+        ended = threading.Event()
+
+        def both() -> None:
+            call()
+            ended.set()
+
+        calls.put(both)
+        ended.wait()
+
+    for count in itertools.count():
+        connection, _ = listener.accept()
+        threading.Thread(target=_serve_host, args=(grpc, service, connection, f"{path}{count}", run), daemon=True).start()
+
+
+def _serve_host(grpc: Any, service: Any, connection: socket.socket, path: str, run: _Run) -> None:
     with connection:
         message, descriptors, _, _ = socket.recv_fds(connection, 1, 4)
         if not message:
@@ -138,7 +164,7 @@ def _serve_host(grpc: Any, service: Any, connection: socket.socket, path: str) -
                   file=sys.stderr)
             return
         shared = service.share(*descriptors[:2])
-        threading.Thread(target=_serve_sessions, args=(shared, *descriptors[2:]), daemon=True).start()
+        threading.Thread(target=_serve_sessions, args=(shared, *descriptors[2:], run), daemon=True).start()
         server = _server(grpc, shared)
         server.add_insecure_port("unix:" + path)
         server.start()
@@ -203,33 +229,34 @@ class _Pipes:
                 request = self.working
 
 
-def _serve_sessions(service: Any, requests: int, responses: int) -> None:
-    """Answer the sessions that come by a pipe, one after another, until it ends."""
+def _serve_sessions(service: Any, requests: int, responses: int, run: _Run = lambda call: call()) -> None:
+    """Answer the sessions that come by a pipe, each by a call of run, one after another, until it ends."""
     pipes = _Pipes(requests, responses)
     threading.Thread(target=pipes.report, daemon=True).start()
-    try:
-        while (request := pipes.receive()) is not None:
-            with service.turn:
-                _session(service, pipes, request)
-    except BrokenPipeError:
-        pass  # the host is gone
+    while (request := pipes.receive()) is not None:
+        run(functools.partial(_session, service, pipes, request))
 
 
 def _session(service: Any, pipes: _Pipes, request: Any) -> None:
     """Answer one session, which begins with a request."""
-    from . import plugin_pb2 as pb
     from ._service import Session
 
     session = Session(service)
-    while request is not None:
-        pipes.working = session, request
-        try:
-            response = session.answer(request)
-        except Exception as error:
-            response = pb.SessionResponse(failure=repr(error))
-        with pipes.lock:
-            pipes.working = None
-            pipes.send(response)
-        if request.HasField("close") or response.HasField("failure"):
-            return
-        request = pipes.receive()
+    with service.turn, contextlib.suppress(BrokenPipeError):  # the host may be gone
+        while request is not None and _answer(session, pipes, request):
+            request = pipes.receive()
+
+
+def _answer(session: Any, pipes: _Pipes, request: Any) -> bool:
+    """Answer a request, and report whether the session goes on."""
+    from . import plugin_pb2 as pb
+
+    pipes.working = session, request
+    try:
+        response = session.answer(request)
+    except Exception as error:
+        response = pb.SessionResponse(failure=repr(error))
+    with pipes.lock:
+        pipes.working = None
+        pipes.send(response)
+    return not request.HasField("close") and not response.HasField("failure")
