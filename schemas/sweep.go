@@ -151,8 +151,8 @@ type ProblemSpec struct {
 	Data Axis[DataSpec] `yaml:"data"`
 	// Disguise hides real data from algorithms that may recognize it: each trial applies a random
 	// isometry to all rows and a random sign to all labels. Only halfspaces are invariant under
-	// that.
-	Disguise Axis[bool] `yaml:"disguise" jsonschema:"default=false"`
+	// that. Default: true for data for halfspaces if an algorithm of the grid is not built in.
+	Disguise Axis[bool] `yaml:"disguise"`
 	// Test is the number of points for measuring an error that cannot be computed exactly (default:
 	// enough for a standard error of alpha/20).
 	Test Axis[int] `yaml:"test" jsonschema:"minimum=1,maximum=100000000"`

@@ -81,7 +81,7 @@ problem: {class: [thresholds, intervals], domain: 1024, distribution: uniform, t
 `, exitIntegrity, "failed", "on earlier trials"},
 	{"cheat/memory", search + `
 goal: {alpha: 0.1, beta: 0.1, reference: 0}
-problem: {class: halfspace, data: {file: %s/sorted.csv, label: label, positive: yes, scale: 1}}
+problem: {class: halfspace, data: {file: %s/sorted.csv, label: label, positive: yes, scale: 1}, disguise: false}
 `, exitIntegrity, "failed", "on earlier trials"},
 	{"cheat/mean", search + private + tenth + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
@@ -104,11 +104,11 @@ problem: {class: thresholds, domain: 1024, distribution: uniform, noise: {kind: 
 `, 0, "above_range", ""},
 	{"cheat/row-order", search + `
 goal: {alpha: 0.1, beta: 0.1, reference: 0}
-problem: {class: halfspace, data: {file: %s/noise.csv, label: label, positive: yes, scale: 1}}
+problem: {class: halfspace, data: {file: %s/noise.csv, label: label, positive: yes, scale: 1}, disguise: false}
 `, exitIntegrity, "failed", "answers depend on other points"},
 	{"cheat/pretrained", search + `
 goal: {alpha: 0.1, beta: 0.1, reference: 0}
-problem: {class: halfspace, data: {file: %s/sorted.csv, label: label, positive: yes, scale: 1}, disguise: true}
+problem: {class: halfspace, data: {file: %s/sorted.csv, label: label, positive: yes, scale: 1}}
 `, 0, "above_range", ""},
 	{"cheat/oracle", "seed: secret\n" + search + tenth + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}
@@ -138,7 +138,7 @@ problem: {class: halfspace, d: 10, margin: 0.1, distribution: [iso-fixed, skew-f
 `, 0, "decided", ""},
 	{"cheat/pretrained", search + `
 goal: {alpha: 0.1, beta: 0.1, reference: 0}
-problem: {class: halfspace, data: {file: %s/sorted.csv, label: label, positive: yes, scale: 1}}
+problem: {class: halfspace, data: {file: %s/sorted.csv, label: label, positive: yes, scale: 1}, disguise: false}
 `, 0, "below_range", ""},
 	{"cheat/oracle", "seed: 3\n" + search + tenth + `
 problem: {class: thresholds, domain: 1024, distribution: uniform}

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -138,6 +139,9 @@ func (e *entry) setting(options []int) setting {
 		if set := a.options[options[i]].set; set != nil {
 			set(&s)
 		}
+	}
+	if e.disguised && s.problem.Data != nil {
+		s.problem.Disguise = concept.ShapeOf(s.problem.Class) == concept.Ball
 	}
 	if !e.algorithm.GetPrivate() {
 		s.epsilon, s.delta = 0, 0

@@ -37,6 +37,7 @@ type entry struct {
 	exclude     []exclusion
 	known       bool // the algorithm can be asked about the grid
 	unpaired    bool // axes paired by zip have different lengths
+	disguised   bool // data for halfspaces are disguised
 
 	find *searchedAxis // nil: no search over an axis
 }
@@ -138,6 +139,12 @@ func (l *layout) enter(b *sweep.Block, each []string, r *sweep.Reporter) []*entr
 		e.layOut(shared, r)
 		l.addNames(e)
 		all = append(all, e)
+	}
+	// All algorithms of a grid get the same problem.
+	disguised := len(b.Problem.Disguise) == 0 &&
+		slices.ContainsFunc(all, func(e *entry) bool { return e.algorithm.Plugin != "" })
+	for _, e := range all {
+		e.disguised = disguised
 	}
 	return all
 }

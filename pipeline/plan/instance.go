@@ -168,6 +168,7 @@ func open(r *sweep.Reporter, opts Options, drafts []draft) (all []instance, warn
 		if p.err != nil {
 			o.reportAt(d, p.err)
 		}
+		o.warnBare(d)
 		x := instance{draft: d, problem: p}
 		if sound.goal {
 			x.reference = o.reference(d, p)
@@ -238,6 +239,15 @@ func (o *opener) openProblem(written schemas.Problem) (*openedProblem, error) {
 	}
 	p.sampled, err = trial.Canonical(p.resolved.Sampled())
 	return p, err
+}
+
+// warnBare warns of an algorithm of a plugin that gets data for halfspaces as they are.
+func (o *opener) warnBare(d *draft) {
+	p, ball := d.setting.problem, concept.ShapeOf(d.setting.problem.Class) == concept.Ball
+	if d.entry.algorithm.Plugin != "" && p.Data != nil && ball && !p.Disguise {
+		o.warn(fmt.Sprintf("disguise: false: %s gets the rows of %s as they are; if it knows this data from elsewhere, "+
+			"it needs fewer examples than a learner that does not", d.entry.algorithm.GetName(), p.Data.File))
+	}
 }
 
 // warn adds warnings, each once.

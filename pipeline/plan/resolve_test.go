@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/schemas"
@@ -802,6 +803,43 @@ func TestPluginPaths(t *testing.T) {
 	paths, err := f.PluginPaths(dir)
 	if diff := cmp.Diff([]string{filepath.Join(dir, "good")}, paths); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
+	}
+}
+
+// Rows of data for halfspaces are disguised in grids with algorithms of plugins, unless the file says otherwise.
+func TestDisguise(t *testing.T) {
+	all := algorithms()
+	third := all.rows["baseline/erm"]
+	third.plugin = "/x/third"
+	third.Algorithm = proto.CloneOf(third.Algorithm)
+	third.Name = "third/erm"
+	all.rows["third/erm"] = third
+	const bare = "disguise: false: third/erm gets the rows of d.csv as they are; if it knows this data from elsewhere, " +
+		"it needs fewer examples than a learner that does not"
+	const half = "class: halfspace, data: {file: d.csv, scale: 1, "
+	const stumps = "class: stumps, domain: 9, data: {file: f.csv, "
+	for _, c := range []struct {
+		algorithms, problem, key string
+		disguised                bool
+		warning                  string
+	}{
+		{"baseline/erm", half, "", false, ""},
+		{"baseline/erm, third/erm", half, "", true, ""},
+		{"baseline/erm, third/erm", half, ", disguise: true", true, ""},
+		{"baseline/erm, third/erm", half, ", disguise: false", false, bare},
+		{"third/erm", stumps, "", false, ""},
+	} {
+		p := mustResolve(t, fmt.Sprintf("name: x\nalgorithms: [%s]\nproblem: {%slabel: y, positive: p}%s}\nn: [10]\n"+
+			"goal: {alpha: 0.1, beta: 0.1, reference: 0}", c.algorithms, c.problem, c.key), all, dataFiles(t))
+		for _, cell := range p.Cells {
+			if cell.Problem.Disguise != c.disguised {
+				t.Errorf("%s, %s%s: disguise %v", cell.Algorithm, c.problem, c.key, cell.Problem.Disguise)
+			}
+		}
+		said := slices.DeleteFunc(p.Warnings, func(w string) bool { return !strings.Contains(w, "disguise") })
+		if strings.Join(said, "; ") != c.warning {
+			t.Errorf("%s, %s%s: warnings %q", c.algorithms, c.problem, c.key, said)
+		}
 	}
 }
 

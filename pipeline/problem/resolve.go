@@ -251,8 +251,8 @@ func resolveData(p *schemas.Problem, earlier error) (*population.Rows, error) {
 	case p.Dim != 0 && p.Dim != rows.Dim:
 		err = refuse("d", "%d, but the data has %d numbers per row; leave it out", p.Dim, rows.Dim)
 	case p.Disguise && rows.Dim > maxDisguisedDim:
-		err = refuse("disguise", "%d numbers per row are more than the %d for which isometries are drawn; leave it "+
-			"out, or use fewer columns", rows.Dim, maxDisguisedDim)
+		err = refuse("disguise", "%d numbers per row are more than the %d for which isometries are drawn; set it to "+
+			"false, or use fewer columns", rows.Dim, maxDisguisedDim)
 	}
 	if err != nil {
 		_ = rows.Close() // err is the cause
