@@ -42,12 +42,27 @@ type trial struct {
 	side float64 // NaN for failed trials
 }
 
+// level is the error probability of each sample size of each cell.
+func (c Claim) level() float64 { return (1 - c.Confidence) / float64(c.Cells*len(c.Sizes)) }
+
+// Least returns the number of trials at one sample size that refute the claim if the two samples of
+// every pair always give different models. It is at most Trials+1: that many do not suffice.
+func (c Claim) Least() int {
+	p := newProcess(c.Epsilon, c.Delta, c.level())
+	different := [2]result{{values: make([]float64, len(Features))}, {values: slices.Repeat([]float64{1}, len(Features))}}
+	for trials := 2; trials <= c.Trials; trials += 2 {
+		if p.add(PairOf(int64(trials-2)), different); p.refuted == steps {
+			return trials
+		}
+	}
+	return c.Trials + 1
+}
+
 // NewDecider starts the test of a claim.
 func NewDecider(c Claim) *Decider {
 	d := &Decider{claim: c}
-	level := (1 - c.Confidence) / float64(c.Cells*len(c.Sizes))
 	for _, n := range slices.Sorted(slices.Values(c.Sizes)) {
-		d.sizes = append(d.sizes, &size{n: n, limit: c.Trials &^ 1, process: newProcess(c.Epsilon, c.Delta, level),
+		d.sizes = append(d.sizes, &size{n: n, limit: c.Trials &^ 1, process: newProcess(c.Epsilon, c.Delta, c.level()),
 			known: map[int]trial{}, lost: map[int]string{}})
 	}
 	return d

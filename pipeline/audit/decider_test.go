@@ -88,6 +88,23 @@ func TestDecider(t *testing.T) {
 	}
 }
 
+// Models that always differ between the two samples refute a claim after Least trials, and no earlier.
+func TestLeast(t *testing.T) {
+	for _, epsilon := range []float64{0.1, 1, 4} {
+		claim := Claim{Epsilon: epsilon, Sizes: []int64{10, 20}, Trials: 5000, Confidence: 0.95, Cells: 3}
+		least := claim.Least()
+		for _, claim.Trials = range []int{least, least - 2} {
+			d := NewDecider(claim)
+			for rep := range claim.Trials {
+				d.AddFeatures(10, rep, estimate.Miss, func(string) float64 { return float64(Side(int64(rep), 0)) })
+			}
+			if refuted := d.Result().Audit.Refuted; refuted != (claim.Trials == least) {
+				t.Errorf("epsilon %v, %d of at least %d trials: refuted %v", epsilon, claim.Trials, least, refuted)
+			}
+		}
+	}
+}
+
 // The two trials of a pair get its two samples, which differ in one example.
 func TestSides(t *testing.T) {
 	for rep := int64(0); rep < 100; rep += 2 {

@@ -12,15 +12,11 @@ import (
 	"math"
 	"slices"
 
-	"github.com/shatterlab/shatter/pipeline/audit"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
-
-// ListConfidence is the probability that no bracket of a table of lists is wrong.
-const ListConfidence = 0.95
 
 // A CellState is a cell of a plan with its decider.
 type CellState struct {
@@ -100,12 +96,9 @@ func (c *CellState) begin(ladders map[*trial.Ladder]*ladder, tests int) (err err
 		l.rungs[c.Rung.Position-1] = c
 		c.ladder, c.Decider = l, l.Rung(c.Rung.Position, c.N[0])
 	case c.Kind().Decide != nil:
-		c.Decider = c.Kind().Decide(audit.Claim{
-			Epsilon: c.Guarantee.GetEpsilon(), Delta: c.Guarantee.GetDelta(), Sizes: c.N, Trials: c.Trials,
-			Confidence: ListConfidence, Cells: tests,
-		})
+		c.Decider = c.Kind().Decide(c.Claim(tests))
 	case c.Find == nil:
-		list := estimate.List{Sizes: c.N, Trials: c.Trials, Confidence: ListConfidence, Cells: tests}
+		list := estimate.List{Sizes: c.N, Trials: c.Trials, Confidence: estimate.ListConfidence, Cells: tests}
 		if c.Beta > 0 {
 			list.Target = 1 - c.Beta
 		}

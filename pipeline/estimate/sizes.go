@@ -9,6 +9,9 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
+// ListConfidence is the probability that no bracket of a table of lists is wrong.
+const ListConfidence = 0.95
+
 // A List describes the question of [Sizes]: which of several sample sizes suffice.
 type List struct {
 	Sizes      []int64 // at least one, in any order

@@ -231,8 +231,9 @@ func warnings(cells []*trial.Cell) []string {
 		told[c.As] = true
 		return fmt.Sprintf("%s: its privacy is unproved: %s", c.As, c.Guarantee.GetSource())
 	}
+	few := func(c *trial.Cell) string { return warnFew(c, len(cells)) }
 	return slices.Concat(warnTrivial(cells), each(unproved).lines, each(warnConstant).counted(),
-		each(revealing).lines, each(warnClean).lines)
+		each(revealing).lines, each(warnClean).lines, each(few).lines, each(warnDelta).lines)
 }
 
 // warnTrivial warns about a sweep of trivial cells only.
@@ -273,6 +274,25 @@ func warnClean(c *trial.Cell) string {
 	}
 	return fmt.Sprintf("n = %d: %s noise of rate %v turns no label below n = %d",
 		slices.Min(c.N), c.Problem.Noise.Kind, c.Problem.Noise.Rate, first)
+}
+
+// warnFew warns about an audit, in a table with that many cells, that can refute nothing.
+func warnFew(c *trial.Cell, cells int) string {
+	if c.Kind().Least == nil || c.Kind().Least(c.Claim(cells)) <= c.Trials {
+		return ""
+	}
+	return fmt.Sprintf("trials: %d do not refute epsilon %v even of an algorithm without any privacy: "+
+		"take more, or a smaller epsilon", c.Trials, c.Guarantee.GetEpsilon())
+}
+
+// warnDelta warns about a guarantee that permits to publish an example.
+func warnDelta(c *trial.Cell) string {
+	delta := c.Guarantee.GetDelta()
+	if len(c.N) == 0 || float64(float64(slices.Max(c.N))*delta) < 1 {
+		return ""
+	}
+	return fmt.Sprintf("%s: with delta %v it may publish a random one of %d examples; delta is meant to be "+
+		"far below 1/n", c.As, delta, slices.Max(c.N))
 }
 
 // A tally counts texts in the order of their first appearance.

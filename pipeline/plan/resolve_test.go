@@ -806,7 +806,7 @@ func TestPluginPaths(t *testing.T) {
 	}
 }
 
-// Rows of data for halfspaces are disguised in grids with algorithms of plugins, unless the file says otherwise.
+// In a grid with an algorithm of a plugin, rows of data for halfspaces are disguised by default.
 func TestDisguise(t *testing.T) {
 	all := algorithms()
 	third := all.rows["baseline/erm"]

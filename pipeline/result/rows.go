@@ -91,7 +91,7 @@ func (r *Result) count(c *decision.CellState, v estimate.Result) {
 func confidence(cells []*trial.Cell) float64 {
 	least := 0.0
 	for _, c := range cells {
-		sure := decision.ListConfidence
+		sure := estimate.ListConfidence
 		switch {
 		case c.Beta == 0: // includes games without a search
 			continue

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unique"
 
-	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -164,7 +163,7 @@ func (r *Result) refuteRegrets() {
 		if g.Theory.Source == "" || g.Cell.Rung != nil {
 			continue
 		}
-		level := (1 - decision.ListConfidence) / float64(rows)
+		level := (1 - estimate.ListConfidence) / float64(rows)
 		low, _ := estimate.MeanInterval(g.ExcessMean, max(0.5, g.ExcessDeviation), g.played(), 2*level)
 		if low > 0 {
 			g.Theory.Contradicts = fmt.Sprintf("the mean regret %.4g is more than the %.4g of %s (%s)", g.RegretMean,

@@ -22,5 +22,6 @@ var auditing = Task{
 		return side, audit.Pairs[audit.PairOf(repetition)].Choose(s, side)
 	},
 	Decide: func(c audit.Claim) estimate.Decider { return audit.NewDecider(c) },
+	Least:  audit.Claim.Least,
 	Play:   Player.AskProbes,
 }

@@ -65,6 +65,9 @@ type Task struct {
 	// Decide returns the decider of a cell; nil: it asks which sample sizes suffice.
 	Decide func(audit.Claim) estimate.Decider
 
+	// Least returns the number of trials at one sample size below which the decider can find nothing; nil: any do.
+	Least func(audit.Claim) int
+
 	// Play plays the trials of a session.
 	Play func(Player, context.Context) (Played, error)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shatterlab/shatter/pipeline/audit"
+	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/task"
 	"github.com/shatterlab/shatter/pipeline/wording"
@@ -138,6 +140,14 @@ type Limits struct {
 
 // Kind returns the cell's task.
 func (c *Cell) Kind() *task.Task { return task.Of(c.Task) }
+
+// Claim returns the guarantee that an audit of the cell tests, in a table with that many cells.
+func (c *Cell) Claim(cells int) audit.Claim {
+	return audit.Claim{
+		Epsilon: c.Guarantee.GetEpsilon(), Delta: c.Guarantee.GetDelta(), Sizes: c.N, Trials: c.Trials,
+		Confidence: estimate.ListConfidence, Cells: cells,
+	}
+}
 
 // Code names the program that runs the cell's trials: the absolute path of a plugin, or the name of a built-in
 // algorithm, because each built-in algorithm has an identity of its own.
