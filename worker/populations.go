@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/singleflight"
-
 	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/queue"
@@ -44,7 +42,6 @@ type populations struct {
 	life      context.Context // ends the fetching of files
 	processes *processes      // those over a closed problem are stopped, because they keep its table in memory
 	maxBytes  int64           // size of the open problems above which unused ones are closed
-	opening   singleflight.Group
 
 	mu     sync.Mutex
 	open   map[trial.Key]*population
@@ -59,7 +56,9 @@ type population struct {
 	rows   *dataset.Table    // nil for distributions
 	labels []float64         // labels of the rows, by place in the table
 
-	users    int       // number of jobs that use it
+	opened   chan struct{} // closed when it is open, or cannot be opened because of err
+	err      error
+	users    int       // number of jobs that use it, or wait for it; and 1 while it is opened
 	lastUsed time.Time // time of the last use
 }
 
@@ -69,61 +68,54 @@ func newPopulations(life context.Context, c Config, p *processes) *populations {
 	}
 }
 
-// get returns the opened problem of a data key. The caller must call release after use. The error is an *OpenError or
-// that of ctx. The next call tries again.
+// get returns the opened problem of a data key, which the first caller opens for all. The caller
+// must call release after use. The error is an *OpenError or that of ctx. The next call tries again.
 func (ps *populations) get(ctx context.Context, key trial.Key, p schemas.Problem) (*population, error) {
-	for {
-		if pop := ps.use(key); pop != nil {
+	ps.mu.Lock()
+	pop := ps.open[key]
+	if pop == nil {
+		pop = &population{opened: make(chan struct{}), users: 1}
+		ps.open[key] = pop
+		go ps.openFor(key, p, pop)
+	}
+	pop.users++
+	ps.mu.Unlock()
+	var err error
+	select {
+	case <-pop.opened:
+		if err = pop.err; err == nil {
 			return pop, nil
 		}
-		opened := ps.opening.DoChan(key.String(), func() (any, error) { return nil, ps.openFor(key, p) })
-		select {
-		case r := <-opened:
-			if r.Err != nil {
-				return nil, r.Err
-			}
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+	case <-ctx.Done():
+		err = context.Cause(ctx)
 	}
+	ps.release(pop)
+	return nil, err
 }
 
-// use begins the use of an open problem; nil: it is not open.
-func (ps *populations) use(key trial.Key) *population {
+// openFor opens a problem for the jobs that wait for it, as one of its users.
+func (ps *populations) openFor(key trial.Key, p schemas.Problem, pop *population) {
+	defer ps.release(pop)
+	defer close(pop.opened)
+	opened, err := ps.load(key, p)
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	pop := ps.open[key]
-	if pop != nil {
-		pop.users++
-	}
-	return pop
-}
-
-// openFor opens a problem for all jobs that wait for it, unless it has been opened since the caller looked.
-func (ps *populations) openFor(key trial.Key, p schemas.Problem) error {
-	if pop := ps.use(key); pop != nil {
-		ps.release(pop)
-		return nil
-	}
-	opened, err := ps.load(key, p)
 	if err != nil {
 		what := "problem"
 		if _, digest := p.File(); digest != "" {
 			what = fmt.Sprintf("data %.12s", digest)
 		}
-		return &OpenError{What: what, Err: err}
+		pop.err = &OpenError{What: what, Err: err}
+		delete(ps.open, key)
+		return
 	}
-	pop := &population{Problem: opened, public: opened.Public(), rows: opened.Table(), lastUsed: time.Now()}
+	pop.Problem, pop.public, pop.rows = opened, opened.Public(), opened.Table()
 	if pop.rows != nil {
 		pop.labels = make([]float64, len(opened.Labels()))
 		for row, place := range opened.Places() {
 			pop.labels[place] = opened.Labels()[row]
 		}
 	}
-	ps.mu.Lock()
-	ps.open[key] = pop
-	ps.mu.Unlock()
-	return nil
 }
 
 // load opens a problem and lays out its data as a table.
@@ -225,8 +217,11 @@ func (ps *populations) remove(key trial.Key, pop *population) {
 	_ = pop.Close() // the memory is freed with the process anyway
 }
 
-// bytes estimates the memory of an opened problem.
+// bytes estimates the memory of a problem; 0: it is not open yet.
 func (p *population) bytes() int64 {
+	if p.Problem == nil {
+		return 0
+	}
 	return int64(p.Summary().Rows) * int64(8*p.Dim()+13)
 }
 
@@ -239,7 +234,9 @@ func (ps *populations) close() {
 		ps.timer.Stop()
 	}
 	for key, pop := range ps.open {
-		ps.remove(key, pop)
+		if pop.users == 0 { // otherwise it is being opened
+			ps.remove(key, pop)
+		}
 	}
 }
 

@@ -13,10 +13,9 @@ import (
 	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
-// A request is a request to a leader.
-type request struct {
-	Ship bool `json:"ship"` // put the folder on the server before responding
-}
+// shipRequest asks a leader to put the folder on the server before it responds. Other requests ask
+// for its state only.
+const shipRequest = "ship"
 
 // A State describes a term at one moment.
 type State struct {
@@ -37,8 +36,6 @@ type Answer struct {
 
 // answer returns the response to a request about the sweep.
 func (t *term) answer(raw []byte) []byte {
-	var q request
-	_ = json.Unmarshal(raw, &q) // requests of later versions are read as far as possible
 	a := Answer{State: t.state(), Began: t.began.UTC()}
 	if a.Epoch > 0 {
 		a.Leader = t.Name
@@ -46,7 +43,7 @@ func (t *term) answer(raw []byte) []byte {
 	t.mu.Lock()
 	ship := t.ship
 	t.mu.Unlock()
-	if q.Ship && ship != nil {
+	if string(raw) == shipRequest && ship != nil {
 		ctx, cancel := context.WithTimeout(t.ctx, shipPatience)
 		defer cancel()
 		if err := ship.ship(ctx); err != nil {
@@ -80,17 +77,13 @@ const (
 // Ask requests the state of a sweep from its leader. With ship, the leader first puts its folder on
 // the server. Ask returns nil if there is no response.
 func Ask(ctx context.Context, conn *queue.Conn, id string, ship bool) (*Answer, error) {
-	patience := askPatience
+	patience, request := askPatience, ""
 	if ship {
-		patience = shipPatience + askPatience
+		patience, request = shipPatience+askPatience, shipRequest
 	}
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	raw, err := json.Marshal(request{Ship: ship})
-	if err != nil {
-		return nil, err
-	}
-	raw, err = conn.RequestLeader(within, id, raw)
+	raw, err := conn.RequestLeader(within, id, []byte(request))
 	if errors.Is(err, queue.ErrNoLeader) || err != nil && within.Err() != nil && ctx.Err() == nil {
 		return nil, nil
 	}

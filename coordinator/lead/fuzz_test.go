@@ -28,7 +28,7 @@ func FuzzReadRecord(f *testing.F) {
 
 // Requests and answers may contain anything.
 func FuzzAnswer(f *testing.F) {
-	f.Add([]byte(`{"ship":true}`))
+	f.Add([]byte(shipRequest))
 	f.Add([]byte(`{"leader":"c","epoch":3,"progress":{"Done":1,"NoWorkers":true},"log":["x\u001b[2J"],"reason":"none"}`))
 	f.Add([]byte(`{"progress":null,"log":null,"error":"disk full"}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {

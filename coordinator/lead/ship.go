@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/queue"
 )
 
@@ -35,14 +37,6 @@ type Totals struct {
 type File struct {
 	Name   string `json:"name"` // path relative to the folder, with slashes
 	Digest string `json:"sha256"`
-}
-
-// checkName returns an error for the name of a file outside the folder.
-func (f *File) checkName() error {
-	if !filepath.IsLocal(filepath.FromSlash(f.Name)) {
-		return fmt.Errorf("shipped file %q is not inside its folder", f.Name)
-	}
-	return nil
 }
 
 // A shipper ships the output folder of a sweep. Concurrent use is safe.
@@ -151,26 +145,20 @@ func Fetch(ctx context.Context, conn *queue.Conn, dir string, r *Record) error {
 		return err
 	}
 	for _, f := range r.Shipment.Files {
-		if err := f.checkName(); err != nil {
-			return err
+		name := filepath.FromSlash(f.Name)
+		if !filepath.IsLocal(name) {
+			return fmt.Errorf("shipped file %q is not inside its folder", f.Name)
 		}
-		path := filepath.Join(dir, filepath.FromSlash(f.Name))
+		path := filepath.Join(dir, name)
 		err := os.MkdirAll(filepath.Dir(path), 0o755)
 		if err == nil {
-			err = fetchFile(ctx, conn, f.Digest, path)
+			err = disk.WriteFile(path, func(to io.Writer) error {
+				return conn.Files.Fetch(ctx, f.Digest, to)
+			})
 		}
 		if err != nil {
 			return fmt.Errorf("fetch %q: %w", f.Name, err)
 		}
 	}
 	return nil
-}
-
-// fetchFile writes content from the server to a file at path.
-func fetchFile(ctx context.Context, conn *queue.Conn, digest, path string) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(conn.Files.Fetch(ctx, digest, f), f.Close())
 }

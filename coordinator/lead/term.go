@@ -53,16 +53,11 @@ func (t *term) update(w DesiredState) {
 	}
 }
 
-func (t *term) setPhase(phase string) {
+// set changes the state in responses to requests.
+func (t *term) set(change func(*State)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.now.Phase = phase
-}
-
-func (t *term) setProblem(why string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.now.Reason = why
+	change(&t.now)
 }
 
 // closingTime is the maximum time for the last messages to the server.
@@ -87,9 +82,7 @@ func (t *term) run(ctx context.Context, over *queue.Leader) {
 	}
 	defer context.AfterFunc(l.Context(), func() { t.end(context.Cause(l.Context())) })()
 	t.log.Info("leading", "epoch", l.Epoch, "coordinator", t.Name)
-	t.mu.Lock()
-	t.now.Epoch, t.now.Reason = l.Epoch, ""
-	t.mu.Unlock()
+	t.set(func(s *State) { s.Epoch, s.Reason = l.Epoch, "" })
 	if err := t.lead(l); err != nil && t.ctx.Err() == nil {
 		t.wait(err)
 	}
@@ -110,11 +103,11 @@ func (t *term) run(ctx context.Context, over *queue.Leader) {
 func (t *term) acquire(over *queue.Leader) (*queue.LeaderLease, error) {
 	late := time.AfterFunc(t.Lease, func() {
 		why := t.Conn.NoAnswerError(t.Lease, errors.New("it does not store who leads the sweep"))
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.now.Epoch == 0 {
-			t.now.Reason = fmt.Sprintf("coordinator %s cannot lead it: %v", t.Name, why)
-		}
+		t.set(func(s *State) {
+			if s.Epoch == 0 {
+				s.Reason = fmt.Sprintf("coordinator %s cannot lead it: %v", t.Name, why)
+			}
+		})
 	})
 	defer late.Stop()
 	return t.registry.AcquireLease(t.ctx, t.ID, t.Name, t.Lease, over)
@@ -124,7 +117,7 @@ func (t *term) acquire(over *queue.Leader) (*queue.LeaderLease, error) {
 // reason. Then another coordinator may try.
 func (t *term) wait(err error) {
 	t.log.Error("the sweep cannot be run here", "error", err.Error())
-	t.setProblem(fmt.Sprintf("coordinator %s cannot run it: %v", t.Name, err))
+	t.set(func(s *State) { s.Reason = fmt.Sprintf("coordinator %s cannot run it: %v", t.Name, err) })
 	t.rest = 2 * t.Lease
 	select {
 	case <-time.After(t.Lease):
@@ -197,12 +190,12 @@ func (t *term) finish(l *queue.LeaderLease, end End) error {
 
 // work runs the sweep in its folder, and ships the folder afterwards.
 func (t *term) work(l *queue.LeaderLease, record *Record) (s *coordinator.Summary, err error) {
-	t.setPhase("fetching the folder that earlier leaders have shipped")
+	t.set(func(s *State) { s.Phase = "fetching the folder that earlier leaders have shipped" })
 	dir := t.dir(t.ID)
 	if err := begin(t.ctx, t.Conn, dir, record); err != nil {
 		return nil, err
 	}
-	t.setPhase("resolving the sweep")
+	t.set(func(s *State) { s.Phase = "resolving the sweep" })
 	sweep, err := t.Load(t.ctx, &record.Submission)
 	if err != nil {
 		return nil, err

@@ -87,13 +87,11 @@ func (m *Memory) Close() error {
 	return nil
 }
 
-// A Mapping is a mapping of a file. It exists until the process ends.
-type Mapping struct{ b []byte }
-
-// MapFile maps the whole of f, read-only and shared. f may be closed afterwards. If the file can
+// MapFile maps the whole of f, read-only and shared, until the process ends. f may be closed
+// afterwards. Writing to the mapping ends the process. If the file can
 // still be shrunk, it must not be shrunk while it is mapped, because reading past its new end
 // ends the process.
-func MapFile(f *os.File) (*Mapping, error) {
+func MapFile(f *os.File) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("map file: %w", err)
@@ -106,8 +104,5 @@ func MapFile(f *os.File) (*Mapping, error) {
 	if err != nil {
 		return nil, fmt.Errorf("map file %q of %d bytes: %w", f.Name(), size, err)
 	}
-	return &Mapping{b}, nil
+	return b, nil
 }
-
-// Bytes returns the mapping. Writing to a mapping of MapFile ends the process.
-func (m *Mapping) Bytes() []byte { return m.b }

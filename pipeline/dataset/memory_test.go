@@ -27,7 +27,7 @@ func TestMemory(t *testing.T) {
 	}
 	defer unmap(t, reader)
 	copy(m.Bytes()[1<<20:], "written after the mapping was made")
-	if got := string(reader.Bytes()[1<<20:][:7]); got != "written" {
+	if got := string(reader[1<<20:][:7]); got != "written" {
 		t.Errorf("got %q", got)
 	}
 	if runtime.GOOS == "linux" {
@@ -75,9 +75,9 @@ func TestReader(t *testing.T) {
 }
 
 // unmap ends a mapping, which outside of tests exists until the process ends.
-func unmap(t testing.TB, m *Mapping) {
+func unmap(t testing.TB, b []byte) {
 	t.Helper()
-	if err := unix.Munmap(m.Bytes()); err != nil {
+	if err := unix.Munmap(b); err != nil {
 		t.Error(err)
 	}
 }

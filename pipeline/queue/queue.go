@@ -177,7 +177,7 @@ func (q *Queue) list(ctx context.Context) (ids map[string]bool, stranded int, er
 // them; offers list the dropped jobs.
 func (q *Queue) Drop(ctx context.Context, ids ...string) error {
 	for _, id := range ids {
-		if err := q.purge(ctx, jobStream, jobSubject+q.term.String()+"."+id); err != nil {
+		if err := q.c.streams.purge(ctx, jobStream, jobSubject+q.term.String()+"."+id); err != nil {
 			return err
 		}
 	}
@@ -186,19 +186,7 @@ func (q *Queue) Drop(ctx context.Context, ids ...string) error {
 
 // DeleteResults removes the sweep's results up to a sequence number from the server.
 func (q *Queue) DeleteResults(ctx context.Context, sequence uint64) error {
-	return q.purge(ctx, resultStream, resultSubject+q.term.Sweep+".>", jetstream.WithPurgeSequence(sequence+1))
-}
-
-// purge removes the messages of a subject, in one attempt: the coordinator repeats it.
-func (q *Queue) purge(ctx context.Context, name, subject string, limits ...jetstream.StreamPurgeOpt) error {
-	stream, err := q.c.streams.open(ctx, name)
-	if err == nil {
-		err = stream.Purge(ctx, append(limits, jetstream.WithPurgeSubject(subject))...)
-	}
-	if err != nil {
-		return fmt.Errorf("purge stream %q: %w", name, err)
-	}
-	return nil
+	return q.c.streams.purge(ctx, resultStream, resultSubject+q.term.Sweep+".>", jetstream.WithPurgeSequence(sequence+1))
 }
 
 // Last returns the sequence number of the sweep's last result on the server; 0: there is none.
@@ -223,5 +211,5 @@ func (q *Queue) Close(ctx context.Context) error {
 	q.stop()
 	<-q.read
 	_ = q.beats.Unsubscribe() // fails only if the connection is closed
-	return q.purge(ctx, jobStream, jobSubject+q.term.String()+".>")
+	return q.c.streams.purge(ctx, jobStream, jobSubject+q.term.String()+".>")
 }

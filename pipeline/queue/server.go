@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -44,13 +44,14 @@ func Embed(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start embedded server: %w", err)
 	}
-	log := &serverLog{log: o.Log}
+	log, late := &serverLog{log: o.Log}, errors.New("not ready in time")
+	log.last.Store(&late)
 	ns.SetLoggerV2(log, false, false, false)
 	ns.Start()
 	s := &Server{ns: ns, opts: o}
 	if !ns.ReadyForConnections(10*time.Second) || !ns.JetStreamEnabled() {
 		s.Shutdown()
-		return nil, fmt.Errorf("start embedded server: %w", log.last())
+		return nil, fmt.Errorf("start embedded server: %w", *log.last.Load())
 	}
 	return s, nil
 }
@@ -68,9 +69,8 @@ func (s *Server) Shutdown() {
 
 // A serverLog forwards the server's warnings and errors and keeps the last error.
 type serverLog struct {
-	log *slog.Logger
-	mu  sync.Mutex
-	err error
+	log  *slog.Logger
+	last atomic.Pointer[error]
 }
 
 func (l *serverLog) Noticef(string, ...any) {}
@@ -84,18 +84,7 @@ func (l *serverLog) Warnf(format string, args ...any) {
 func (l *serverLog) Errorf(format string, args ...any) {
 	err := fmt.Errorf(format, args...)
 	l.log.Error("embedded server", "text", err.Error())
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.err = err
+	l.last.Store(&err)
 }
 
 func (l *serverLog) Fatalf(format string, args ...any) { l.Errorf(format, args...) }
-
-func (l *serverLog) last() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.err == nil {
-		return errors.New("not ready in time")
-	}
-	return l.err
-}

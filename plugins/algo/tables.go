@@ -32,11 +32,11 @@ func placesAt(open func(fd uintptr) *os.File) *places {
 
 // mapped maps a memory file.
 func mapped(f *os.File, name string) ([]byte, error) {
-	m, err := dataset.MapFile(f)
+	b, err := dataset.MapFile(f)
 	if err != nil {
 		return nil, fmt.Errorf("map the %s memory: %w", name, err)
 	}
-	return m.Bytes(), nil
+	return b, nil
 }
 
 // A table is a table of points, with labels if it is a sample. Its slices are views into memory

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"net"
 	"path/filepath"
 	"time"
@@ -25,25 +26,20 @@ func (c *Cluster) makeCertificates() error {
 	if err != nil {
 		return err
 	}
-	if err := c.putPEM(caKey, keyPEM(caPair)); err != nil {
-		return err
-	}
-	if err := c.putPEM(caFile, certPEM(ca.Raw)); err != nil {
-		return err
-	}
+	err = errors.Join(writeKey(c.path(caKey), caPair), writeCertificate(c.path(caFile), ca))
 	for _, host := range c.Hosts {
-		cert, pair, err := newCertificate(host, ca, caPair)
 		if err != nil {
 			return err
 		}
-		files := map[string][]byte{certFile: certPEM(cert.Raw), keyFile: keyPEM(pair), caFile: certPEM(ca.Raw)}
-		for name, text := range files {
-			if err := disk.WriteSecret(filepath.Join(c.ServerDir(host), name), disk.Bytes(text)); err != nil {
-				return err
-			}
+		cert, pair, failed := newCertificate(host, ca, caPair)
+		if failed != nil {
+			return failed
 		}
+		file := func(name string) string { return filepath.Join(c.ServerDir(host), name) }
+		err = errors.Join(writeKey(file(keyFile), pair), writeCertificate(file(certFile), cert),
+			writeCertificate(file(caFile), ca))
 	}
-	return nil
+	return err
 }
 
 // newCertificate makes the certificate and the key of a server. It also covers localhost and the
@@ -82,18 +78,18 @@ func newCertificate(
 	return cert, pair, err
 }
 
-func certPEM(raw []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})
+func writeCertificate(path string, c *x509.Certificate) error {
+	return writePEM(path, "CERTIFICATE", c.Raw)
 }
 
-func keyPEM(pair *ecdsa.PrivateKey) []byte {
+func writeKey(path string, pair *ecdsa.PrivateKey) error {
 	raw, err := x509.MarshalPKCS8PrivateKey(pair)
 	if err != nil {
-		panic(err) // the curve is supported
+		return err
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})
+	return writePEM(path, "PRIVATE KEY", raw)
 }
 
-func (c *Cluster) putPEM(name string, text []byte) error {
-	return disk.WriteSecret(c.path(name), disk.Bytes(text))
+func writePEM(path, kind string, raw []byte) error {
+	return disk.WriteSecret(path, disk.Bytes(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw})))
 }
