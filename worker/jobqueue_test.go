@@ -65,25 +65,6 @@ func lease(t *testing.T, s *jobQueue, jobs int) (turns string) {
 	return turns
 }
 
-// While the server does not store results of a sweep, the heartbeat contains the reason.
-func TestUnstored(t *testing.T) {
-	s := newJobQueue(t.Context(), 1)
-	sendOffer(s, "a", fleet.Offer{})
-	refusals := func() int {
-		w := &fleet.Worker{}
-		s.fillHeartbeat(w, time.Now())
-		return len(w.Refusals)
-	}
-	s.setUnstored("a", "the disk is full")
-	if refusals() != 1 {
-		t.Error("no refusal")
-	}
-	s.setUnstored("a", "")
-	if refusals() != 0 {
-		t.Error("the refusal stays")
-	}
-}
-
 // Sweeps share a worker's time by weight, and sweeps of a higher priority run first.
 func TestJobOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

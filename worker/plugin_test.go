@@ -361,7 +361,7 @@ func testSlot(t testing.TB) *slot {
 	}
 	s := &slot{w: w}
 	t.Cleanup(func() {
-		running.stop(func(processKind) bool { return true })
+		running.stop(func(processKey) bool { return true })
 		w.populations.close()
 	})
 	return s

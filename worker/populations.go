@@ -93,13 +93,15 @@ func (ps *populations) get(ctx context.Context, key trial.Key, p schemas.Problem
 	return nil, err
 }
 
-// openFor opens a problem for the jobs that wait for it, as one of its users.
+// openFor opens a problem for the jobs that wait for it, and is one of its users meanwhile.
 func (ps *populations) openFor(key trial.Key, p schemas.Problem, pop *population) {
-	defer ps.release(pop)
-	defer close(pop.opened)
 	opened, err := ps.load(key, p)
+	defer ps.closeUnused()
+	defer close(pop.opened)
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
+	pop.users--
+	pop.lastUsed = time.Now()
 	if err != nil {
 		what := "problem"
 		if _, digest := p.File(); digest != "" {
@@ -169,7 +171,7 @@ func (ps *populations) release(pop *population) {
 func (ps *populations) closeUnused() {
 	keys := ps.removeUnused()
 	if len(keys) > 0 {
-		ps.processes.stop(func(k processKind) bool { return slices.Contains(keys, k.data) })
+		ps.processes.stop(func(k processKey) bool { return slices.Contains(keys, k.data) })
 	}
 }
 

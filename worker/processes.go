@@ -26,20 +26,17 @@ type process struct {
 
 // Two sessions run in one process only if their processKeys are equal.
 type processKey struct {
-	processKind
-	memory int64 // bytes of session memory; 0: the host's default
-}
-
-// A processKind is the part of a processKey that does not depend on the size of a session.
-type processKind struct {
 	plugin, data string // command of the plugin, which all built-in algorithms share; data key, "" without real data
 	limits       trial.Limits
 	recheck      trial.Recheck // rechecks and first runs never share a process
+	memory       int64         // bytes of session memory; 0: the host's default
 }
 
-func (j *jobRun) kind() processKind {
-	k := processKind{plugin: fmt.Sprint(j.plugin.Path, j.plugin.Args, j.plugin.Env), limits: j.Cell.Limits,
-		recheck: j.Recheck}
+// key returns the key of a job's processes with the default session memory.
+func (j *jobRun) key() processKey {
+	k := processKey{
+		plugin: fmt.Sprint(j.plugin.Path, j.plugin.Args, j.plugin.Env), limits: j.Cell.Limits, recheck: j.Recheck,
+	}
 	if j.Cell.Problem.Data != nil {
 		k.data = j.Cell.DataKey.String()
 	}
@@ -92,12 +89,12 @@ func (ps *processes) put(p *process) {
 	ps.idle = append(ps.idle, p)
 }
 
-// stop stops the idle processes whose kinds match.
-func (ps *processes) stop(which func(processKind) bool) {
+// stop stops the idle processes whose keys match.
+func (ps *processes) stop(which func(processKey) bool) {
 	ps.mu.Lock()
 	var matching, rest []*process
 	for _, p := range ps.idle {
-		if which(p.key.processKind) {
+		if which(p.key) {
 			matching = append(matching, p)
 		} else {
 			rest = append(rest, p)
@@ -118,7 +115,8 @@ func stopAll(list []*process) {
 // the size of the session memory in bytes; 0: the host's default. After an error of use, except a [host.SizeError], the
 // process is stopped: it has ended, or holds an unfinished session.
 func (s *slot) withProcess(ctx context.Context, job *jobRun, memory int64, fresh bool, use func(*process) error) error {
-	key := processKey{job.kind(), memory}
+	key := job.key()
+	key.memory = memory
 	var p *process
 	if !fresh {
 		p = s.w.processes.take(key)

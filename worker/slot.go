@@ -63,8 +63,8 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 	defer s.w.populations.release(pop)
 	leased.Cell.Public = pop.public // the problem inside the job has no class matrix
 	job := &jobRun{Job: leased, plugin: command, pop: pop, out: newOutcomes(leased)}
-	if kind := job.kind(); kind.recheck != "" { // no first run is left that could pass on what it has seen
-		s.w.processes.stop(func(k processKind) bool { return k.plugin == kind.plugin && k.recheck == "" })
+	if own := job.key(); own.recheck != "" { // no first run is left that could pass on what it has seen
+		s.w.processes.stop(func(k processKey) bool { return k.plugin == own.plugin && k.recheck == "" })
 	}
 	if job.out.Refusal, err = s.checkSampleSize(ctx, job); err != nil || job.out.Refusal != nil {
 		return job.out, err

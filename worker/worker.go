@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,9 +54,7 @@ type Config struct {
 // (or returns them too, after Config.Drain), stops its plugins and returns. If hard ends, Run stops at once.
 func Run(ctx, hard context.Context, c Config) error {
 	c.Slots = max(c.Slots, 1)
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	hard, end := context.WithCancel(hard)
 	defer end()
 	running := &processes{slots: c.Slots}
@@ -93,7 +92,7 @@ func Run(ctx, hard context.Context, c Config) error {
 	w.publishing.Wait()
 	over()
 	others.Wait()
-	w.processes.stop(func(processKind) bool { return true })
+	w.processes.stop(func(processKey) bool { return true })
 	w.populations.close()
 	return err
 }
@@ -156,21 +155,20 @@ func (w *worker) handleOffer(message queue.Offer) (isNew bool) {
 
 // permanentRefusal returns the reason why this worker can never run the jobs of a sweep; nil if it can.
 func (w *worker) permanentRefusal(sweep string, o *fleet.Offer) *fleet.Refusal {
-	refusal := &fleet.Refusal{Sweep: sweep, Never: true}
+	refuse := func(what, reason string) *fleet.Refusal {
+		return &fleet.Refusal{Sweep: sweep, Never: true, What: what, Reason: reason}
+	}
 	if o.Profile != "" && o.Profile != w.profile {
-		refusal.What, refusal.Reason = "float profile", fmt.Sprintf("the sweep's float profile is %s, this machine's is "+
-			"%s: their last bits may differ", o.Profile, w.profile)
-		return refusal
+		return refuse("float profile", fmt.Sprintf("the sweep's float profile is %s, this machine's is %s: "+
+			"their last bits may differ", o.Profile, w.profile))
 	}
 	if slices.Contains(o.Barred, w.Name) {
-		refusal.What, refusal.Reason = "its trials", "this worker is in quarantine: its outcomes differed from those of "+
-			"all others"
-		return refusal
+		return refuse("its trials",
+			"this worker is in quarantine: its outcomes differed from those of all others")
 	}
 	for _, n := range o.Needs {
 		if err := w.plugins.unavailable(n); err != nil {
-			refusal.What, refusal.Reason = err.plugin, err.Error()
-			return refusal
+			return refuse(err.plugin, err.Error())
 		}
 	}
 	return nil

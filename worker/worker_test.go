@@ -130,11 +130,3 @@ func TestPermanentRefusal(t *testing.T) {
 		}
 	}
 }
-
-// Answers that are means contribute their expected loss; weights need not be equal.
-func TestPopulationError(t *testing.T) {
-	got := populationError([]float64{1, -1, 0, 0.5}, []float64{1, 1, -1, 1}, []float64{0.5, 0.25, 0.125, 0.125})
-	if want := 0.25 + 0.0625 + 0.03125; got != want {
-		t.Errorf("%v, want %v", got, want)
-	}
-}

@@ -224,7 +224,7 @@ func (k *Recheck) missing(x *checked) (trials []ranked) {
 
 // reproduced reports whether a recheck of a trial has reproduced its present outcome.
 func (k *Recheck) reproduced(x *checked, t ranked) bool {
-	was, found := k.record.Equal[x.Key].Fingerprint(t.n, t.rep)
+	was, found := k.record.Equal[x.Key][t.n][t.rep]
 	if !found {
 		return false
 	}

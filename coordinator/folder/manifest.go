@@ -122,21 +122,13 @@ func (f *Folder) Describe(digests map[string]string, before schemas.Manifest) sc
 	}
 }
 
-// hasProgram reports whether one of the identities is of a plugin with the given digest.
-func hasProgram(counts map[string]int64, program string) bool {
-	for identity := range counts {
-		if schemas.ProgramOf(identity) == program {
-			return true
-		}
-	}
-	return false
-}
-
 // plugins lists every plugin and built-in algorithm that has made outcomes or that the plan uses.
 func (f *Folder) plugins(digests map[string]string) (list []schemas.ManifestPlugin) {
 	known, counts := map[string]schemas.ManifestPlugin{}, map[string]int64{} // plugins by name, counts by identity
+	recorded := map[string]bool{}                                            // names of plugins with outcomes
 	for _, o := range f.Ledger.Origins() {
 		counts[o.Digest] += o.Outcomes
+		recorded[schemas.ProgramOf(o.Digest)] = true
 	}
 	for _, c := range f.Plan.Cells {
 		identity := digests[c.Code()]
@@ -148,7 +140,7 @@ func (f *Folder) plugins(digests map[string]string) (list []schemas.ManifestPlug
 				p.BuiltIn = c.Algorithm
 			}
 			known[program] = p
-			if identity != program || !hasProgram(counts, program) {
+			if identity != program || !recorded[program] {
 				counts[identity] += 0
 			}
 		}

@@ -58,12 +58,6 @@ func (l *Rechecks) Contradicted(in *ledger.Ledger) map[trial.Key]schemas.Contrad
 // Fingerprints holds the fingerprints of a cell's outcomes, by sample size and repetition.
 type Fingerprints map[int64]map[int64]uint64
 
-// Fingerprint returns the fingerprint of a trial's outcome, and whether there is one.
-func (o Fingerprints) Fingerprint(n, repetition int64) (fingerprint uint64, found bool) {
-	fingerprint, found = o[n][repetition]
-	return fingerprint, found
-}
-
 func (f *Folder) rechecksPath() string { return filepath.Join(f.Dir, "ledger", "rechecks.json") }
 
 // ReadRechecks reads the record of rechecks. A missing or damaged record reads as empty, and its

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -44,12 +43,8 @@ type Sweep struct {
 // the registry, Serve abandons all sweeps and starts again with the new registry.
 func Serve(ctx context.Context, c Config) error {
 	c.Lease = cmp.Or(c.Lease, 10*time.Second)
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Monitor == nil {
-		c.Monitor = &Monitor{}
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	c.Monitor = cmp.Or(c.Monitor, &Monitor{})
 	registry, err := c.Conn.Registry(ctx)
 	if err != nil && ctx.Err() == nil {
 		return err
@@ -194,9 +189,6 @@ func (s *server) leadIfFree(ctx context.Context, id string) {
 		s.ended <- x.term
 	}(r.Leader)
 }
-
-// dir returns the output folder of a sweep.
-func (s *server) dir(id string) string { return filepath.Join(s.Dir, id) }
 
 // Reasons for the end of terms after a change of the desired state. After errChanged, another term
 // begins immediately.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -191,7 +192,7 @@ func (t *term) finish(l *queue.LeaderLease, end End) error {
 // work runs the sweep in its folder, and ships the folder afterwards.
 func (t *term) work(l *queue.LeaderLease, record *Record) (s *coordinator.Summary, err error) {
 	t.set(func(s *State) { s.Phase = "fetching the folder that earlier leaders have shipped" })
-	dir := t.dir(t.ID)
+	dir := filepath.Join(t.Dir, t.ID)
 	if err := begin(t.ctx, t.Conn, dir, record); err != nil {
 		return nil, err
 	}

@@ -89,9 +89,7 @@ func With(ctx context.Context, c Config, work func(*Pool) error) (err error) {
 
 func newPool(c Config) *Pool {
 	c.Healing, c.Term.Epoch = cmp.Or(c.Healing, time.Second), cmp.Or(c.Term.Epoch, 1)
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Note == nil {
 		c.Note = c.Log.Warn
 	}

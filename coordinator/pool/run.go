@@ -98,19 +98,19 @@ func (p *Pool) wait(ctx context.Context, s Source, tick <-chan time.Time, healed
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case m := <-p.Queue.Results():
+	case m := <-p.Queue.Results:
 		for range maxResults { // so that new jobs are published for all of them together
 			if err := p.accept(m, s); err != nil {
 				return err
 			}
 			select {
-			case m = <-p.Queue.Results():
+			case m = <-p.Queue.Results:
 			default:
 				return nil
 			}
 		}
 		return p.accept(m, s)
-	case h := <-p.Queue.Heartbeats():
+	case h := <-p.Queue.Heartbeats:
 		p.handleHeartbeat(h, time.Now())
 		return nil
 	case <-p.Queue.Closed():
@@ -179,7 +179,7 @@ func (p *Pool) CatchUp(ctx context.Context, s Source) error {
 		}
 		for waiting := true; waiting; {
 			select {
-			case m := <-p.Queue.Results():
+			case m := <-p.Queue.Results:
 				if err := p.accept(m, s); err != nil {
 					return err
 				}

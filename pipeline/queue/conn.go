@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,9 +78,7 @@ func Dial(ctx context.Context, url string, o Options) (*Conn, error) {
 }
 
 func connect(ctx context.Context, url string, o Options, local *Server) (*Conn, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	c := &Conn{
 		opts: o, local: local, closed: make(chan struct{}),
 		access: &access{url: url, file: o.Credentials, roles: o.Roles},

@@ -36,7 +36,7 @@ func TestPermissions(t *testing.T) {
 	must(t, q.Offer([]byte("work")))
 	receive(t, offers)
 	must(t, puller(t, conn).Beat([]byte("here")))
-	receive(t, q.Heartbeats())
+	receive(t, q.Heartbeats)
 	publish(t, q, "1")
 	finish(t, conn, lease(t, conn, "sweep", 1)[0])
 	must(t, q.DeleteResults(soon(t), next(t, q).Sequence))

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -71,22 +70,18 @@ type source struct {
 // Put stores the present content of the file at path, which may grow, and returns its SHA-256 in hex
 // digits. Content that the server has is not sent again. [Files.Restore] reads the file again.
 func (f *Files) Put(ctx context.Context, path string) (digest string, err error) {
-	info, err := os.Stat(path)
+	content, size, err := disk.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("send file: %w", err)
 	}
-	from := source{info.Size(), func() (io.ReadCloser, error) {
-		content, _, err := disk.Open(path)
-		return content, err
-	}}
-	content, err := from.open()
-	if err == nil {
-		sum := sha256.New()
-		_, err = io.CopyN(sum, content, from.size)
-		digest, err = hex.EncodeToString(sum.Sum(nil)), errors.Join(err, content.Close())
-	}
-	if err == nil {
-		err = f.put(ctx, digest, from)
+	sum := sha256.New()
+	_, err = io.CopyN(sum, content, size)
+	digest = hex.EncodeToString(sum.Sum(nil))
+	if err = errors.Join(err, content.Close()); err == nil {
+		err = f.put(ctx, digest, source{size, func() (io.ReadCloser, error) {
+			content, _, err := disk.Open(path)
+			return content, err
+		}})
 	}
 	if err != nil {
 		return "", fmt.Errorf("send file %q: %w", path, err)

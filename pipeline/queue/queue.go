@@ -13,12 +13,13 @@ import (
 
 // A Queue is a leader's side of one sweep. Concurrent use is safe.
 type Queue struct {
-	c    *Conn
-	term Term
+	Results    <-chan *Message  // results in the order of storage, including those of jobs of earlier leaders
+	Heartbeats <-chan Heartbeat // heartbeats of workers
 
-	results    chan *Message
-	heartbeats chan Heartbeat
-	beats      *nats.Subscription
+	c       *Conn
+	term    Term
+	results chan<- *Message
+	beats   *nats.Subscription
 
 	open context.Context // ends with Close
 	stop context.CancelFunc
@@ -37,13 +38,13 @@ func (c *Conn) Coordinate(ctx context.Context, term Term) (*Queue, error) {
 	if err := token("sweep", term.Sweep); err != nil {
 		return nil, err
 	}
+	results, heartbeats := make(chan *Message, unreadResults), make(chan Heartbeat, unreadHeartbeats)
 	q := &Queue{
-		c: c, term: term, results: make(chan *Message, unreadResults), heartbeats: make(chan Heartbeat, unreadHeartbeats),
-		read: make(chan struct{}),
+		Results: results, Heartbeats: heartbeats, c: c, term: term, results: results, read: make(chan struct{}),
 	}
 	var err error
 	q.beats, err = c.nc.Subscribe(workerSubject+"*", func(m *nats.Msg) {
-		sendOrDrop(q.heartbeats, heartbeat(m))
+		sendOrDrop(heartbeats, heartbeat(m))
 	})
 	if err == nil {
 		if err = q.prepare(ctx); err != nil {
@@ -110,13 +111,6 @@ func (q *Queue) Publish(ctx context.Context, id string, payload []byte) error {
 func (q *Queue) Offer(data []byte) error {
 	return q.c.notify("offer the sweep", &nats.Msg{Subject: offerSubject + q.term.Sweep, Data: data})
 }
-
-// Results returns the channel of the sweep's results, in the order of storage, including results of
-// jobs of earlier leaders.
-func (q *Queue) Results() <-chan *Message { return q.results }
-
-// Heartbeats returns the channel of the workers' heartbeats.
-func (q *Queue) Heartbeats() <-chan Heartbeat { return q.heartbeats }
 
 // Closed returns a channel that is closed when the connection is closed permanently.
 func (q *Queue) Closed() <-chan struct{} { return q.c.closed }

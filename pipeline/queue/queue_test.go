@@ -96,14 +96,14 @@ func TestHeartbeats(t *testing.T) {
 			p, err := conn.Puller(name)
 			must(t, err)
 			must(t, p.Beat([]byte(name+" is here")))
-			if h := receive(t, q.Heartbeats()); h.Worker != name || string(h.Data) != name+" is here" {
+			if h := receive(t, q.Heartbeats); h.Worker != name || string(h.Data) != name+" is here" {
 				t.Errorf("%+v", h)
 			}
 		}
 		v, err := conn.Puller("v")
 		must(t, err)
 		must(t, v.Leave())
-		if h := receive(t, q.Heartbeats()); h.Worker != "v" || h.Data != nil {
+		if h := receive(t, q.Heartbeats); h.Worker != "v" || h.Data != nil {
 			t.Errorf("%+v", h)
 		}
 		want := []Heartbeat{{"w", []byte("w is here")}}

@@ -263,7 +263,7 @@ func finish(t testing.TB, c *Conn, j *Job) {
 
 func next(t testing.TB, q *Queue) *Message {
 	t.Helper()
-	return receive(t, q.Results())
+	return receive(t, q.Results)
 }
 
 func must(t testing.TB, err error) {

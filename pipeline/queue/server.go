@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,9 +22,7 @@ type Server struct {
 
 // Embed starts a server and waits until it is ready, which takes milliseconds.
 func Embed(o Options) (*Server, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	// Limits in bytes: the first is not reserved, the second not used.
 	const memory, store = 4 << 30, 1 << 20
 	// JetStream needs a folder at its start but stores nothing in it if every stream is in memory.
