@@ -77,10 +77,12 @@ func (u cacheUse) doubtful(c *cell) bool {
 // serve adds the rows of a cached batch to the ledger that belong to trials of the cell and that
 // the ledger lacks.
 func (u cacheUse) serve(c *cell, b *ledger.Batch) error {
-	rows := servable(c, b, func(rep int64) bool {
-		_, known := u.ledger.Find(c.Key, b.N, rep)
-		return !known
-	})
+	var rows []int
+	for i, rep := range b.Repetition {
+		if _, known := u.ledger.Find(c.Key, b.N, rep); !known && c.Has(b.N, rep) {
+			rows = append(rows, i)
+		}
+	}
 	if len(rows) == 0 {
 		return nil
 	}
@@ -101,17 +103,6 @@ func (u cacheUse) serve(c *cell, b *ledger.Batch) error {
 	c.trials += int64(len(v.New))
 	u.grid.markChanged(c)
 	return nil
-}
-
-// servable returns the rows of a cached batch that belong to trials of the cell and that are
-// wanted.
-func servable(c *cell, b *ledger.Batch, wanted func(rep int64) bool) (rows []int) {
-	for i, rep := range b.Repetition {
-		if c.Has(b.N, rep) && wanted(rep) {
-			rows = append(rows, i)
-		}
-	}
-	return rows
 }
 
 // store adds the new outcomes of this run to the cache.

@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -106,14 +105,6 @@ func (in *intake) worker(name string) *schemas.ManifestWorker {
 		in.workers[name] = x
 	}
 	return x
-}
-
-// listWorkers returns the counts of all workers by name.
-func (in *intake) listWorkers() (all []schemas.ManifestWorker) {
-	for _, name := range slices.Sorted(maps.Keys(in.workers)) {
-		all = append(all, *in.workers[name])
-	}
-	return all
 }
 
 // refused returns the number of results that were dropped, over all workers.

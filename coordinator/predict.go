@@ -56,7 +56,7 @@ func Predict(ctx context.Context, c Config, slots int) (*Prediction, error) {
 	if err != nil && !isCancellation(ctx, err) {
 		return nil, err
 	}
-	out := &Prediction{Pilot: r.tally.trials, Failures: r.tally.listFailures(), Interrupted: ctx.Err() != nil}
+	out := &Prediction{Pilot: r.tally.trials, Failures: sortedValues(r.tally.failures), Interrupted: ctx.Err() != nil}
 	for i, own := range cells {
 		p := CellPrediction{Cell: own.Key.Short(), What: own.Description(), Trivial: pilots[i] == nil}
 		if !p.Trivial && pilots[i].cell.Refused == "" {

@@ -68,7 +68,7 @@ func (p *progress) snapshot(now time.Time) Progress {
 		Cells: len(p.grid.cells), Decided: len(p.grid.cells) - p.grid.open, Slots: p.jobs.slots,
 		Trials: p.tally.trials, Known: p.tally.known, Served: p.tally.served,
 		Elapsed: now.Sub(p.began), PerSecond: p.rate.perSecond(),
-		Failed: map[string]int64{}, First: p.tally.listFailures(),
+		Failed: map[string]int64{}, First: sortedValues(p.tally.failures),
 		Status: p.pool.Status(now), Refused: p.intake.refused(),
 	}
 	if r := p.jobs.last; r != nil {

@@ -57,7 +57,8 @@ func (r *run) finish(interrupted bool) (s *Summary, err error) {
 	s = &Summary{
 		Cells: len(r.grid.cells), Decided: len(r.grid.cells) - r.grid.open, Trials: r.tally.trials,
 		Known: r.tally.known, Changes: r.changes,
-		Failures: r.tally.listFailures(), Warnings: r.tally.listWarnings(), Alarms: slices.Concat(conflicts, clashes),
+		Failures: sortedValues(r.tally.failures), Warnings: sortedValues(r.tally.warnings),
+		Alarms:    slices.Concat(conflicts, clashes),
 		Rechecked: rechecks.Done, RechecksLeft: rechecks.Left,
 		Interrupted: interrupted && (r.grid.open > 0 || !r.codeChecked || !rechecks.Ended),
 	}
@@ -66,7 +67,7 @@ func (r *run) finish(interrupted bool) (s *Summary, err error) {
 		s.Alarms = append(s.Alarms, fmt.Sprintf("%s: %s", x.What, x.Sentence(true)))
 	}
 	cacheUse{r.intake, r.Cache}.store()
-	s.Workers = r.intake.listWorkers()
+	s.Workers = sortedValues(r.intake.workers)
 	if !s.Interrupted {
 		if r.grid.open > 0 && r.jobs.spent {
 			s.Partial = fmt.Sprintf("budget of %v was spent", r.Budget)

@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"sort"
 
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -41,13 +40,6 @@ func (t *tally) addWarnings(c *cell, count int64, first string) {
 	w.Cells[c.Key.Short()] += count
 }
 
-func (t *tally) listWarnings() (out []schemas.Warnings) {
-	for _, name := range slices.Sorted(maps.Keys(t.warnings)) {
-		out = append(out, *t.warnings[name])
-	}
-	return out
-}
-
 func (t *tally) addFailure(c *cell, n, rep int64, kind, reason string) {
 	f, ok := t.failures[kind]
 	if !ok {
@@ -57,13 +49,12 @@ func (t *tally) addFailure(c *cell, n, rep int64, kind, reason string) {
 	f.Count++
 }
 
-func (t *tally) listFailures() []Failure {
-	var out []Failure
-	for _, f := range t.failures {
-		out = append(out, *f)
+// sortedValues returns the values of a map by key.
+func sortedValues[V any](m map[string]*V) (list []V) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, *m[key])
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Kind < out[j].Kind })
-	return out
+	return list
 }
 
 // Limits of a journal.

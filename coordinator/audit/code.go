@@ -155,7 +155,8 @@ func (x Code) Check(ctx context.Context, p *pool.Pool, other pool.Source, sample
 func (x Code) Drop(k *Recheck) error {
 	changed := false
 	for c := range x.origins() {
-		k.deleteCell(c)
+		k.Forget(c)
+		delete(k.record.Contradictions, c.Key)
 		changed = true
 	}
 	if !changed {

@@ -89,12 +89,6 @@ func NewRecheck(f *folder.Folder, share float64) *Recheck {
 
 func (k *Recheck) write() error { return k.folder.WriteRechecks(k.record) }
 
-// deleteCell deletes the rechecks of a cell from the record.
-func (k *Recheck) deleteCell(c *trial.Cell) {
-	k.Forget(c)
-	delete(k.record.Contradictions, c.Key)
-}
-
 // Forget deletes the rechecks of a cell that reproduced its outcomes from the record, so that they run again.
 func (k *Recheck) Forget(c *trial.Cell) { delete(k.record.Equal, c.Key) }
 

@@ -13,7 +13,7 @@ import (
 
 // A Queue is a leader's side of one sweep. Concurrent use is safe.
 type Queue struct {
-	Results    <-chan *Message  // results in the order of storage, including those of jobs of earlier leaders
+	Results    <-chan *Message  // results in the order of storage, also of jobs of earlier leaders
 	Heartbeats <-chan Heartbeat // heartbeats of workers
 
 	c       *Conn

@@ -80,8 +80,10 @@ func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer, deliver
 			return errGap
 		}
 		r.last = meta.Sequence.Stream
+		part, _ := ParsePart(m.Subject())
+		next := &Message{Part: part, Data: m.Data(), Sequence: r.last, Pending: meta.NumPending}
 		select {
-		case r.q.results <- newMessage(m, meta):
+		case r.q.results <- next:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // A Part identifies one message of a job's results.
@@ -46,11 +45,6 @@ type Message struct {
 	Data     []byte // at most MaxResult bytes
 	Sequence uint64 // sequence number among all results on the server
 	Pending  uint64 // number of the sweep's later results at the time of delivery
-}
-
-func newMessage(m jetstream.Msg, meta *jetstream.MsgMetadata) *Message {
-	p, _ := ParsePart(m.Subject())
-	return &Message{Part: p, Data: m.Data(), Sequence: meta.Sequence.Stream, Pending: meta.NumPending}
 }
 
 // Publish stores a part of a job's results for the sweep's leaders and returns nil when the server
