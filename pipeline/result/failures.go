@@ -98,22 +98,20 @@ func (r *Result) failures() (all []FailureRow, err error) {
 // failed, for example: no luck". The column already explains lost trials, because such a cell is
 // not decided. failures is the sheet of the table's folder.
 func AddFailures(table, failures *sheet.Sheet) *sheet.Sheet {
-	cell, reason := schemas.IndexOf(table.Columns, "cell"), schemas.IndexOf(table.Columns, "reason")
-	at := func(name string) int { return schemas.IndexOf(failures.Columns, name) }
-	id, status, why, trials := at("cell"), at("status"), at("reason"), at("trials")
-	if min(cell, reason, id, status, why, trials) < 0 { // files may hold anything
+	reason := table.Index("reason")
+	if reason < 0 { // files may hold anything
 		return table
 	}
 	count, example := map[any]int64{}, map[any]any{} // by cell
 	for row := range failures.Len() {
-		if failures.At(row, status) == ledger.StatusName(ledger.Failed) {
-			c := failures.At(row, id)
-			n, _ := failures.At(row, trials).(int64)
-			count[c], example[c] = count[c]+n, cmp.Or(example[c], failures.At(row, why))
+		if failures.Value(row, "status") == ledger.StatusName(ledger.Failed) {
+			c := failures.Value(row, "cell")
+			n, _ := failures.Value(row, "trials").(int64)
+			count[c], example[c] = count[c]+n, cmp.Or(example[c], failures.Value(row, "reason"))
 		}
 	}
 	return table.Replace(reason, func(row int) any {
-		c, known := table.At(row, cell), table.At(row, reason)
+		c, known := table.Value(row, "cell"), table.At(row, reason)
 		if count[c] == 0 {
 			return known
 		}

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -34,40 +35,27 @@ func (r *Result) WrongDirections() (lines []string) {
 // found returns the result of the search over a rung's ladder, for its row. If an alarm has changed
 // the row's status to failed, the result is empty.
 func found(c *decision.CellState, status string) Found {
-	f := Found{Ladder: c.Group()[0].Key.Short(), Insufficient: math.NaN(), Sufficient: math.NaN()}
+	f := Found{Ladder: c.Group()[0].Key.Short(), Insufficient: math.NaN(), Sufficient: math.NaN(),
+		Proved: math.NaN()}
 	if status != estimate.StatusFailed && status != estimate.StatusTrivial {
 		f.Insufficient, f.Sufficient = c.Found()
 	}
 	return f
 }
 
-// proved returns the first value of a ladder, in the order of its rungs, at which a proved bound is
-// at most n; NaN if there is none. rows are the rows of its rungs.
-func proved(l *trial.Ladder, rows []*TableRow) float64 {
-	first := len(l.Values)
-	for _, row := range rows {
-		if b := row.Theory.Value; b > 0 && b <= float64(row.Cell.N[0]) {
-			first = min(first, int(row.Cell.Rung.Position)-1)
-		}
-	}
-	if first == len(l.Values) {
-		return math.NaN()
-	}
-	return l.Values[first]
-}
-
-// addProved sets Found.Proved in the rows of ladders.
+// addProved sets Found.Proved in the rows of ladders: the first value, in the order of the rungs, at
+// which a proved bound is at most n; NaN if there is none.
 func (r *Result) addProved() {
-	rows := map[*trial.Ladder][]*TableRow{}
-	for i := range r.Table {
-		if row := &r.Table[i]; row.Cell.Rung != nil {
-			rows[row.Cell.Rung.Ladder] = append(rows[row.Cell.Rung.Ladder], row)
+	first := map[*trial.Ladder]int64{} // positions, from 1
+	for _, row := range r.Table {
+		if x := row.Cell.Rung; x != nil && row.Theory.Value > 0 && row.Theory.Value <= float64(row.Cell.N[0]) {
+			first[x.Ladder] = min(cmp.Or(first[x.Ladder], x.Position), x.Position)
 		}
 	}
-	for l, of := range rows {
-		value := proved(l, of)
-		for _, row := range of {
-			row.Found.Proved = value
+	for i := range r.Table {
+		row := &r.Table[i]
+		if x := row.Cell.Rung; x != nil && first[x.Ladder] > 0 {
+			row.Found.Proved = x.Values[first[x.Ladder]-1]
 		}
 	}
 }

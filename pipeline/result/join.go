@@ -1,10 +1,12 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/result/render"
@@ -27,13 +29,11 @@ func Join(sources []Source, dir string) (ids []map[string]string, err error) {
 			return nil, err
 		}
 		own := map[string]string{}
-		for _, column := range []string{"cell", "search_id"} {
-			if at := table.Index(column); at >= 0 {
-				for _, v := range table.Distinct(at) {
-					id := sheet.Text(v)
-					if own[id] = id; taken[id] {
-						own[id] = fmt.Sprintf("%s@%d", id, i+1)
-					}
+		for row := range table.Len() {
+			for _, column := range idColumns {
+				id := sheet.Text(table.Value(row, column))
+				if own[id] = id; id != "" && taken[id] {
+					own[id] = fmt.Sprintf("%s@%d", id, i+1)
 				}
 			}
 		}
@@ -43,40 +43,44 @@ func Join(sources []Source, dir string) (ids []map[string]string, err error) {
 		ids = append(ids, own)
 	}
 	for _, f := range layout {
-		if filepath.Ext(f.name) != ".parquet" {
+		name, ok := strings.CutSuffix(f.name, ".parquet")
+		if !ok {
 			continue
 		}
-		name := f.name[:len(f.name)-len(".parquet")]
 		var all []*sheet.Sheet
 		for i, source := range sources {
 			s, err := sheet.ReadTable(source.Dir, name)
 			if err != nil {
 				return nil, err
 			}
-			for _, column := range []string{"cell", "search_id"} {
-				if at := s.Index(column); at >= 0 {
-					before := s
-					s = s.Replace(at, func(row int) any {
-						if id, ok := ids[i][sheet.Text(before.At(row, at))]; ok && id != "" {
-							return id
-						}
-						return before.At(row, at)
-					})
-				}
-			}
-			at := s.Index("cell") + 1
-			all = append(all, s.Insert(at, schemas.Column{Name: trial.FolderColumn, Type: schemas.TextColumn},
-				func(int) any { return source.Name }))
+			all = append(all, withFolder(s, source.Name, ids[i]))
 		}
-		joined := sheet.Union(all)
 		err := disk.WriteFile(filepath.Join(dir, f.name), func(w io.Writer) error {
-			return render.Render(joined, w, "parquet")
+			return render.Render(sheet.Union(all), w, "parquet")
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
 	return ids, nil
+}
+
+// idColumns are the columns that hold ids of cells.
+var idColumns = []string{"cell", "search_id"}
+
+// withFolder returns a sheet with other ids of cells and with the name of its folder.
+func withFolder(s *sheet.Sheet, folder string, ids map[string]string) *sheet.Sheet {
+	for _, column := range idColumns {
+		if at := s.Index(column); at >= 0 {
+			before := s
+			s = s.Replace(at, func(row int) any {
+				id := sheet.Text(before.At(row, at))
+				return schemas.Nonzero(cmp.Or(ids[id], id))
+			})
+		}
+	}
+	return s.Insert(s.Index("cell")+1, schemas.Column{Name: trial.FolderColumn, Type: schemas.TextColumn},
+		func(int) any { return folder })
 }
 
 // JoinRechecks returns the rechecks of several results whose cells have the ids that [Join] returned.

@@ -11,24 +11,16 @@ import (
 // are the means at n_star or, if it has none, at the largest measured sample size; for a row of
 // games, the means at its rounds.
 func WithMetrics(table, curve *sheet.Sheet) *sheet.Sheet {
-	cell, star := schemas.IndexOf(table.Columns, "cell"), schemas.IndexOf(table.Columns, "n_star")
-	if star < 0 {
-		star = schemas.IndexOf(table.Columns, "rounds")
-	}
-	of, at := schemas.IndexOf(curve.Columns, "cell"), schemas.IndexOf(curve.Columns, "n")
-	if cell < 0 || of < 0 || at < 0 { // files may hold anything
-		return table
+	star := "n_star"
+	if table.Index(star) < 0 {
+		star = "rounds"
 	}
 	type point struct{ cell, n any }
 	rows, last := map[point]int{}, map[any]int{}
 	for row := range curve.Len() {
-		id := curve.At(row, of)
-		rows[point{id, curve.At(row, at)}] = row
-		n, _ := curve.At(row, at).(int64)
-		old, known := last[id]
-		if !known {
-			last[id] = row
-		} else if most, _ := curve.At(old, at).(int64); most < n {
+		id := curve.Value(row, "cell")
+		rows[point{id, curve.Value(row, "n")}] = row
+		if old, known := last[id]; !known || curve.Number(old, "n") < curve.Number(row, "n") {
 			last[id] = row
 		}
 	}
@@ -38,10 +30,10 @@ func WithMetrics(table, curve *sheet.Sheet) *sheet.Sheet {
 			continue
 		}
 		joined = joined.Insert(len(joined.Columns), c, func(row int) any {
-			id := table.At(row, cell)
+			id := table.Value(row, "cell")
 			measured, known := last[id]
-			if star >= 0 && table.At(row, star) != nil {
-				measured, known = rows[point{id, table.At(row, star)}]
+			if n := table.Value(row, star); n != nil {
+				measured, known = rows[point{id, n}]
 			}
 			if !known {
 				return nil

@@ -6,7 +6,8 @@ import (
 	"math"
 
 	"github.com/apache/arrow/go/v17/arrow"
-	"github.com/apache/arrow/go/v17/arrow/array"
+
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
 var jsonFormat = Format{
@@ -50,22 +51,9 @@ func writeJSON(w *bufio.Writer, a Answer) error {
 
 // jsonValue returns element i of a column: null also for numbers that are not finite.
 func jsonValue(a arrow.Array, i int) []byte {
-	var v any
-	switch a := a.(type) {
-	case *array.String:
-		v = a.Value(i)
-	case *array.Float64:
-		v = a.Value(i)
-		if x := a.Value(i); math.IsNaN(x) || math.IsInf(x, 0) {
-			return []byte("null")
-		}
-	default:
-		if a.IsValid(i) {
-			return []byte(a.ValueStr(i))
-		}
-	}
-	if a.IsNull(i) {
-		return []byte("null")
+	v := sheet.ValueAt(a, i)
+	if x, ok := v.(float64); ok && (math.IsNaN(x) || math.IsInf(x, 0)) {
+		v = nil
 	}
 	text, _ := json.Marshal(v) // marshaling texts and finite numbers cannot fail
 	return text
