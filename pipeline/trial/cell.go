@@ -26,7 +26,7 @@ type Cell struct {
 
 	Task    string            // name of the task: see Kind
 	Problem *schemas.Problem  // shared with other cells: do not change it
-	Public  *pluginv1.Problem // the part of the problem that algorithms may know
+	Public  *pluginv1.Problem `json:",omitzero"` // the part of the problem that algorithms may know
 
 	Queries   int                `json:",omitzero"` // T, the number of queries per trial
 	Adversary *schemas.Adversary `json:",omitzero"` // nil: the task has none

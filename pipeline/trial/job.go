@@ -1,6 +1,8 @@
 package trial
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 
 	"github.com/shatterlab/shatter/pipeline/fleet"
@@ -70,7 +72,9 @@ const MaxRepetition = 1<<31 - 1
 // DecodeJob decodes a job from the queue. It validates all numbers, because the bytes may come from anywhere.
 func DecodeJob(msg []byte) (*Job, error) {
 	j := new(Job)
-	if err := j.decode(msg); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(msg))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(j); err != nil {
 		return nil, fmt.Errorf("decode job: %w; coordinator and worker must be of one version", err)
 	}
 	switch {

@@ -1,9 +1,7 @@
 package trial
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -45,59 +43,15 @@ func (c *Cell) Setting(n int64) *pluginv1.Setting {
 	return s
 }
 
-// A wireJob is the JSON form of a job. Its cell is part of the same value, so that decoding reads each byte once.
-type wireJob struct {
-	*plainJob
-	Cell *wireCell `json:"cell"`
-}
-
-type plainJob Job
-
-// A wireCell is the JSON form of a cell: it contains the public problem in protobuf's encoding.
-type wireCell struct {
-	plainCell
-	Public []byte `json:",omitempty"`
-}
-
-type plainCell Cell
-
 // Encode returns the message for workers. It omits fields of the cell that workers do not need, the path of the
 // problem's file, which means nothing on another machine, and the class matrix, which workers read from that file.
 func (j *Job) Encode() ([]byte, error) {
-	w := wireJob{plainJob: (*plainJob)(j)}
-	if c := j.Cell; c != nil {
-		w.Cell = &wireCell{plainCell: plainCell(*c)}
-		if c.Public != nil {
-			var err error
-			if w.Cell.Public, err = proto.Marshal(withoutMatrix(c.Public)); err != nil {
-				return nil, fmt.Errorf("write cell %s: %w", c.Key.Short(), err)
-			}
-		}
+	out := *j
+	if c := j.Cell; c != nil && c.Public.GetMatrix() != "" {
+		cell := *c
+		cell.Public = proto.CloneOf(c.Public)
+		cell.Public.Matrix = ""
+		out.Cell = &cell
 	}
-	return json.Marshal(w)
-}
-
-func withoutMatrix(p *pluginv1.Problem) *pluginv1.Problem {
-	if p.GetMatrix() == "" {
-		return p
-	}
-	p = proto.CloneOf(p)
-	p.Matrix = ""
-	return p
-}
-
-// decode is the inverse of Encode. The job must be empty.
-func (j *Job) decode(msg []byte) error {
-	w := wireJob{plainJob: (*plainJob)(j)}
-	dec := json.NewDecoder(bytes.NewReader(msg))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&w); err != nil || w.Cell == nil {
-		return err
-	}
-	j.Cell = (*Cell)(&w.Cell.plainCell)
-	if w.Cell.Public != nil {
-		j.Cell.Public = new(pluginv1.Problem)
-		return proto.Unmarshal(w.Cell.Public, j.Cell.Public)
-	}
-	return nil
+	return json.Marshal(out)
 }
