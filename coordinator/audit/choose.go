@@ -59,14 +59,10 @@ func leastRanks(key trial.Key, points []estimate.Point, has func(ranked) bool, c
 // ranksUpTo returns the count trials of least rank that have an outcome, or all up to the limit.
 func ranksUpTo(limit uint64, key trial.Key, points []estimate.Point, has func(ranked) bool, count int) []ranked {
 	var best []ranked
-	var seeds [2 * 256]uint64
 	for _, p := range points {
 		for rep := range p.Consumed {
-			at := 2 * rep % len(seeds)
-			if at == 0 {
-				trial.Seeds(seeds[:], key, trial.Rechecks, uint64(p.N), uint32(rep))
-			}
-			if t := (ranked{seeds[at], p.N, int64(rep)}); t.rank <= limit && has(t) {
+			rank, _ := trial.Seed(key, trial.Rechecks, uint64(p.N), uint32(rep))
+			if t := (ranked{rank, p.N, int64(rep)}); t.rank <= limit && has(t) {
 				best = append(best, t)
 			}
 		}

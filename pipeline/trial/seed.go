@@ -47,26 +47,8 @@ const AllRepetitions uint32 = 1 << 31
 // key of the block is the first 8 bytes of k (two little-endian words), and its counter is (rep, stream, low half of n,
 // high half of n). Distinct arguments with one key give distinct seeds.
 func Seed(k Key, s Stream, n uint64, rep uint32) (hi, lo uint64) {
-	ctr, key := counterAndKey(&k, s, n, rep)
-	return joinWords(Philox(ctr, key))
-}
-
-// Seeds fills words with the seeds of consecutive repetitions from first on, two words per repetition.
-func Seeds(words []uint64, k Key, s Stream, n uint64, first uint32) {
-	ctr, key := counterAndKey(&k, s, n, first)
-	for ; len(words) > 0; words = words[2:] {
-		words[0], words[1] = joinWords(Philox(ctr, key))
-		ctr[0]++
-	}
-}
-
-// counterAndKey returns the input of the block that seeds a stream.
-func counterAndKey(k *Key, s Stream, n uint64, rep uint32) (ctr [4]uint32, key [2]uint32) {
-	key = [2]uint32{binary.LittleEndian.Uint32(k[0:4]), binary.LittleEndian.Uint32(k[4:8])}
-	return [4]uint32{rep, uint32(s), uint32(n), uint32(n >> 32)}, key
-}
-
-func joinWords(c [4]uint32) (hi, lo uint64) {
+	key := [2]uint32{binary.LittleEndian.Uint32(k[0:4]), binary.LittleEndian.Uint32(k[4:8])}
+	c := Philox([4]uint32{rep, uint32(s), uint32(n), uint32(n >> 32)}, key)
 	return uint64(c[0])<<32 | uint64(c[1]), uint64(c[2])<<32 | uint64(c[3])
 }
 

@@ -73,24 +73,3 @@ func TestSeedsDiffer(t *testing.T) {
 		}
 	})
 }
-
-// Seeds of many repetitions that are computed together equal the individual seeds.
-func TestSeedsAreThoseOfEach(t *testing.T) {
-	var k Key
-	for i := range k {
-		k[i] = byte(200 - i)
-	}
-	for _, count := range []int{0, 1, 9} {
-		for _, first := range []uint32{0, 5, 1<<31 - 10, 1<<32 - 3} {
-			words := make([]uint64, 2*count)
-			Seeds(words, k, Points, 0xfedcba9876543210, first)
-			for i := range count {
-				hi, lo := Seed(k, Points, 0xfedcba9876543210, first+uint32(i))
-				if words[2*i] != hi || words[2*i+1] != lo {
-					t.Errorf("number %d of %d seeds from %d on is %x, Seed gives %x, %x",
-						i, count, first, words[2*i:2*i+2], hi, lo)
-				}
-			}
-		}
-	}
-}
