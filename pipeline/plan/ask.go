@@ -77,7 +77,7 @@ func ask(
 	}
 	for _, x := range all {
 		if x.answer.declares {
-			if x.measured, err = x.problem.measureDeclared(x.draft, x.reference); err != nil {
+			if x.measured, err = x.problem.measure(x.draft, x.reference, true); err != nil {
 				return nil, nil, err
 			}
 		}

@@ -26,29 +26,25 @@ func newCatalog(ctx context.Context, r *sweep.Reporter, algorithms Algorithms, d
 		for _, p := range d.GetParameters() {
 			c.parameters[p.GetName()] = true
 		}
-		first, ok := c.byName[d.GetName()]
-		if !ok {
+		other, twice := c.byName[d.GetName()]
+		if twice && d.Plugin == "" {
+			d, other = other, d
+		}
+		switch where := pluginItem(r.File, dir, d.Plugin); {
+		case !twice:
 			c.byName[d.GetName()] = d
-			continue
+		case other.Plugin == "":
+			c.byName[d.GetName()] = other
+			r.At(where, "the algorithm name %q is built in: rename the plugin's algorithm", d.GetName())
+		default:
+			r.At(where, "the algorithm name %q is in use by %q: rename one of them", d.GetName(), other.Plugin)
 		}
-		if d.Plugin == "" {
-			first, d = d, first
-			c.byName[d.GetName()] = first
-		}
-		r.At(pluginItem(r.File, dir, d.Plugin), "the algorithm name %q %s", d.GetName(), describeOwner(first))
 	}
 	return c, nil
 }
 
 // names returns the names of all algorithms, ascending.
 func (c *catalog) names() []string { return slices.Sorted(maps.Keys(c.byName)) }
-
-func describeOwner(d Described) string {
-	if d.Plugin == "" {
-		return "is built in: rename the plugin's algorithm"
-	}
-	return fmt.Sprintf("is in use by %q: rename one of them", d.Plugin)
-}
 
 // pluginItem returns the path of a plugin in the file.
 func pluginItem(f *sweep.File, dir, plugin string) string {

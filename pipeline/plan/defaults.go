@@ -38,18 +38,12 @@ func setNoisySizes(f *trial.Find, n schemas.Noise) {
 
 // trialsOf returns the repetitions per sample size of a grid with listed sizes.
 func trialsOf(b *sweep.Block) int64 {
-	if b.Trials == nil {
-		return schemas.DefaultTrials
-	}
-	return cmp.Or(b.Trials.Count, schemas.DefaultTrials)
+	return cmp.Or(cmp.Or(b.Trials, new(schemas.Trials)).Count, schemas.DefaultTrials)
 }
 
 // maxTrialsOf returns the limit of trials per search.
 func maxTrialsOf(b *sweep.Block) int64 {
-	if b.Trials == nil {
-		return schemas.DefaultMaxTrials
-	}
-	return cmp.Or(b.Trials.Max, schemas.DefaultMaxTrials)
+	return cmp.Or(cmp.Or(b.Trials, new(schemas.Trials)).Max, schemas.DefaultMaxTrials)
 }
 
 // TimeLimits returns the maximal time limits in the file.
@@ -63,10 +57,7 @@ func TimeLimits(f *sweep.File) (longest trial.Limits) {
 
 // limitsOf returns the grid's limits with their defaults.
 func limitsOf(b *sweep.Block) trial.Limits {
-	l := schemas.Limits{}
-	if b.Limits != nil {
-		l = *b.Limits
-	}
+	l := cmp.Or(b.Limits, new(schemas.Limits))
 	return trial.Limits{
 		Trial:  time.Duration(cmp.Or(l.Trial, schemas.DefaultTrialTime)),
 		Start:  time.Duration(cmp.Or(l.Start, schemas.DefaultStartTime)),

@@ -59,44 +59,33 @@ type measurementKey struct {
 	declared   bool // every model is a declared hypothesis of the class
 }
 
-// measure returns the problem with the evaluation for the draft, computed once per goal.
-func (p *openedProblem) measure(d *draft, reference float64) (*measuredProblem, error) {
-	return p.measureBy(d, measurementKey{
-		goal: prior.Goal{Reference: reference, Alpha: d.setting.alpha}, states: trial.Probes(d.setting.states),
-		sequential: d.entry.grid.Sequential() && d.setting.alpha > 0,
-	})
-}
-
-// measureDeclared is measure for an algorithm that declares a hypothesis of the class in every trial. The problem must
-// have a formula for their errors.
-func (p *openedProblem) measureDeclared(d *draft, reference float64) (*measuredProblem, error) {
-	return p.measureBy(d, measurementKey{goal: prior.Goal{Reference: reference, Alpha: d.setting.alpha}, declared: true})
-}
-
-func (p *openedProblem) measureBy(d *draft, of measurementKey) (*measuredProblem, error) {
+// measure returns the problem with the evaluation for the draft, computed once per goal. If the
+// algorithm declares a hypothesis of the class in every trial, the problem must have a formula for
+// their errors.
+func (p *openedProblem) measure(d *draft, reference float64, declared bool) (*measuredProblem, error) {
+	of := measurementKey{goal: prior.Goal{Reference: reference, Alpha: d.setting.alpha}, declared: declared}
+	if !declared {
+		of.states = trial.Probes(d.setting.states)
+		of.sequential = d.entry.grid.Sequential() && d.setting.alpha > 0
+	}
 	if m, ok := p.measured[of]; ok {
 		return m, nil
 	}
-	m := &measuredProblem{resolved: p.resolved}
+	m := &measuredProblem{resolved: p.resolved, evaluation: problem.Computed}
 	m.resolved.Test = 0
-	if !d.entry.grid.File.Task().Rounds() && !of.declared {
-		m.resolved.Test = p.problem.Test(of.goal.Reference, of.goal.Alpha)
-	}
-	if m.evaluation = problem.Computed; !of.declared {
-		m.evaluation = p.problem.Evaluation(of.goal.Reference, of.goal.Alpha, m.resolved.Test, of.states)
+	if !declared {
+		if !d.entry.grid.File.Task().Rounds() {
+			m.resolved.Test = p.problem.Test(reference, d.setting.alpha)
+		}
+		m.evaluation = p.problem.Evaluation(reference, d.setting.alpha, m.resolved.Test, of.states)
 	}
 	if of.sequential {
 		m.evaluation = p.problem.Sequential(m.evaluation)
 	}
 	var err error
-	if m.canonical, err = trial.Canonical(m.resolved); err != nil {
-		return nil, err
-	}
-	if p.measured == nil {
-		p.measured = map[measurementKey]*measuredProblem{}
-	}
+	m.canonical, err = trial.Canonical(m.resolved)
 	p.measured[of] = m
-	return m, nil
+	return m, err
 }
 
 // prior returns the success of a learner without data; nil if unknown, or if trials are games.
@@ -117,9 +106,6 @@ func (p *openedProblem) prior(g prior.Goal) *trial.Prior {
 	if share, known := prior.Success(&p.resolved, p.public.GetMatrix(), g); known {
 		found = &trial.Prior{Success: share, Drawn: prior.Drawn(&p.resolved)}
 		found.Limit, _ = prior.Limit(&p.resolved, p.public.GetMatrix(), g)
-	}
-	if p.priors == nil {
-		p.priors = map[prior.Goal]*trial.Prior{}
 	}
 	p.priors[g] = found
 	return found
@@ -182,7 +168,7 @@ func open(r *sweep.Reporter, opts Options, drafts []draft) (all []instance, warn
 		}
 		x.invalid = !sound.goal || !sound.adversary || r.Count() > before
 		if p.err == nil {
-			if x.measured, err = p.measure(d, x.reference); err != nil {
+			if x.measured, err = p.measure(d, x.reference, false); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -220,7 +206,7 @@ func (o *opener) openProblem(written schemas.Problem) (*openedProblem, error) {
 	if p, ok := o.opened[key]; ok {
 		return p, nil
 	}
-	p := &openedProblem{}
+	p := &openedProblem{priors: map[prior.Goal]*trial.Prior{}, measured: map[measurementKey]*measuredProblem{}}
 	o.opened[key] = p
 	if p.problem, p.err = o.options.Problems.Open(written, file); p.err != nil {
 		return p, nil
