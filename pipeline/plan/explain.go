@@ -194,64 +194,44 @@ func guaranteeInWords(cells []*trial.Cell) (words string) {
 
 // describeProblems describes the data of the grid's problems, and how their points are labeled.
 func (w *gridDescription) describeProblems() {
-	all := problemFacts{}
+	type statement struct {
+		fact
+		drawn bool // it is about a drawn target
+	}
+	hypotheses := map[statement][]string{} // of the sweep file, by statement
 	for _, c := range w.cells {
-		all.addCell(c)
+		if p := c.Population; p != nil {
+			lines := append(slices.Clone(p.Report), p.String())
+			hypotheses[statement{fact: fact{"data", strings.Join(lines, "\n")}}] = nil
+		}
+		kind := ""
+		if c.Adversary != nil {
+			kind = c.Adversary.Kind
+		}
+		words, target := problem.Labels(c.Problem, kind)
+		s := statement{fact: fact{"labels", words}}
+		if target {
+			s.label, s.drawn = "target", !problem.Stated(c.Problem) && prior.Drawn(c.Problem)
+		}
+		if stated := hypotheses[s]; target && problem.Stated(c.Problem) && !slices.Contains(stated, c.Problem.Target) {
+			hypotheses[s] = append(stated, c.Problem.Target)
+		} else {
+			hypotheses[s] = stated
+		}
 	}
 	drawn := false
-	for _, line := range slices.SortedFunc(maps.Keys(all), problemFact.compare) {
-		words := line.words
-		if stated := all[line]; len(stated) > 0 {
+	for _, s := range slices.SortedFunc(maps.Keys(hypotheses), func(a, b statement) int {
+		return cmp.Or(cmp.Compare(a.label, b.label), cmp.Compare(a.words, b.words))
+	}) {
+		words := s.words
+		if stated := hypotheses[s]; len(stated) > 0 {
 			words += ": " + alternatives(stated)
 		}
-		w.add(line.label, "%s", words)
-		drawn = drawn || line.drawn
+		w.add(s.label, "%s", words)
+		drawn = drawn || s.drawn
 	}
 	if drawn {
 		w.note("%s", problem.OverTargets)
-	}
-}
-
-// A problemFact is a statement about a problem.
-type problemFact struct {
-	fact
-	drawn bool // the fact is about a drawn target
-}
-
-func (l problemFact) compare(m problemFact) int {
-	return cmp.Or(cmp.Compare(l.label, m.label), cmp.Compare(l.words, m.words))
-}
-
-// problemFacts collects the distinct facts about problems of cells, each with the hypotheses in the sweep file.
-type problemFacts map[problemFact][]string
-
-func (w problemFacts) add(line problemFact, stated ...string) {
-	for _, target := range stated {
-		if slices.Contains(w[line], target) {
-			return
-		}
-	}
-	w[line] = append(w[line], stated...)
-}
-
-// addCell adds the problem of a cell.
-func (w problemFacts) addCell(c *trial.Cell) {
-	if p := c.Population; p != nil {
-		lines := slices.Concat(p.Report, []string{p.String()})
-		w.add(problemFact{fact: fact{"data", strings.Join(lines, "\n")}})
-	}
-	kind := ""
-	if c.Adversary != nil {
-		kind = c.Adversary.Kind
-	}
-	words, target := problem.Labels(c.Problem, kind)
-	switch {
-	case !target:
-		w.add(problemFact{fact: fact{"labels", words}})
-	case problem.Stated(c.Problem):
-		w.add(problemFact{fact: fact{"target", words}}, c.Problem.Target)
-	default:
-		w.add(problemFact{fact{"target", words}, prior.Drawn(c.Problem)})
 	}
 }
 

@@ -257,7 +257,7 @@ func (f *fitter) groups(terms []term, form estimate.Form, path string, r *sweep.
 	}
 	index := map[string]int{}
 	var all []FitGroup
-	var fixed []fixedValues
+	var fixed [][]fixedValue
 	for cell, c := range f.cells {
 		if c.Rung != nil { // no n*
 			continue
@@ -269,9 +269,9 @@ func (f *fitter) groups(terms []term, form estimate.Form, path string, r *sweep.
 			}
 			values := f.origins[cell].fixedBut(names, c)
 			if c.Kind().Rounds() && !slices.ContainsFunc(names, f.isRounds) {
-				values.put(trial.RoundsAxis, rounds, formatValue(float64(rounds)))
+				values = append(values, fixedValue{trial.RoundsAxis, rounds, formatValue(float64(rounds))})
 			}
-			id, err := trial.Canonical([]any{apply, values.id()})
+			id, err := trial.Canonical([]any{apply, values})
 			if err != nil {
 				return nil, err
 			}
@@ -359,11 +359,11 @@ func (g *FitGroup) varies() bool {
 }
 
 // nameGroups sets the Words of each group: the values that distinguish it from other groups of its algorithm.
-func nameGroups(groups []FitGroup, fixed []fixedValues) {
+func nameGroups(groups []FitGroup, fixed [][]fixedValue) {
 	values := map[string]map[string]bool{} // values by algorithm and name
 	for i, g := range groups {
 		for _, v := range fixed[i] {
-			id := g.Algorithm + " " + v.name
+			id := g.Algorithm + " " + v.Name
 			if values[id] == nil {
 				values[id] = map[string]bool{}
 			}
@@ -373,9 +373,9 @@ func nameGroups(groups []FitGroup, fixed []fixedValues) {
 	for i := range groups {
 		var words []string
 		for _, v := range fixed[i] {
-			absent := v.text == "0" && isDistributionKey(v.name) // in the problem of this group
-			if len(values[groups[i].Algorithm+" "+v.name]) > 1 && !absent {
-				words = append(words, v.name+" "+v.text)
+			absent := v.text == "0" && isDistributionKey(v.Name) // in the problem of this group
+			if len(values[groups[i].Algorithm+" "+v.Name]) > 1 && !absent {
+				words = append(words, v.Name+" "+v.text)
 			}
 		}
 		groups[i].Words = strings.Join(words, ", ")
@@ -387,39 +387,25 @@ func isDistributionKey(name string) bool {
 	return slices.ContainsFunc(distribution.Keys(), func(k *distribution.Key) bool { return k.Name == name })
 }
 
-// fixedValues holds the values that all points of a group share, about in the order of the table's columns.
-type fixedValues []fixedValue
-
+// A fixedValue is a value that all points of a group share.
 type fixedValue struct {
-	name  string
-	value any // compared between cells
+	Name  string
+	Value any // compared between cells
 	text  string
 }
 
-func (v *fixedValues) put(name string, value any, words string) {
-	*v = append(*v, fixedValue{name, value, words})
-}
-
-func (v fixedValues) id() map[string]any {
-	id := map[string]any{}
-	for _, x := range v {
-		id[x.name] = x.value
-	}
-	return id
-}
-
-// fixedBut returns the values that stay fixed when the numbers named vary: the values in the sweep
+// fixedBut returns, about in the order of the table's columns, the values that stay fixed when the numbers named vary: the values in the sweep
 // file except these and the axes that zip pairs with them. Derived defaults, such as the parameters
 // of a preset, the reference error or the evaluation, may vary too.
-func (d *draft) fixedBut(names []string, c *trial.Cell) fixedValues {
+func (d *draft) fixedBut(names []string, c *trial.Cell) []fixedValue {
 	varies := map[string]bool{}
 	for _, x := range names {
 		maps.Copy(varies, d.entry.pairedWith(x))
 	}
-	var fixed fixedValues
+	var fixed []fixedValue
 	put := func(name string, value any) {
 		if !varies[name] {
-			fixed.put(name, value, formatValue(value))
+			fixed = append(fixed, fixedValue{name, value, formatValue(value)})
 		}
 	}
 	for _, k := range trial.KeyColumns() {
@@ -427,10 +413,10 @@ func (d *draft) fixedBut(names []string, c *trial.Cell) fixedValues {
 		case k.Name == "file": // with the data
 		case k.Name == "data":
 			if data := c.Problem.Data; data != nil && !varies["data"] {
-				fixed.put("data", data, filepath.Base(data.File)+" "+data.Label)
+				fixed = append(fixed, fixedValue{"data", data, filepath.Base(data.File) + " " + data.Label})
 			}
 			if matrix := c.Problem.Matrix; matrix != nil && !varies["file"] {
-				fixed.put("file", matrix.Digest, filepath.Base(matrix.File))
+				fixed = append(fixed, fixedValue{"file", matrix.Digest, filepath.Base(matrix.File)})
 			}
 			if len(d.entry.grid.Problem.Test) > 0 {
 				put("test", float64(c.Problem.Test))
