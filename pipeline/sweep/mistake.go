@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,15 +18,14 @@ type Mistake struct {
 
 // String returns file:line:column: path: message.
 func (m Mistake) String() string {
-	var b strings.Builder
-	b.WriteString(m.File)
+	text := m.File
 	if m.Line > 0 {
-		fmt.Fprintf(&b, ":%d:%d", m.Line, m.Column)
+		text += fmt.Sprintf(":%d:%d", m.Line, m.Column)
 	}
 	if m.Path != "" {
-		b.WriteString(": " + m.Path)
+		text += ": " + m.Path
 	}
-	return b.String() + ": " + m.Message
+	return text + ": " + m.Message
 }
 
 // Mistakes is an error with all mistakes of a sweep file, in the order of the file.
@@ -36,27 +36,20 @@ const maxShown = 50
 
 // Error returns one line for each mistake.
 func (m Mistakes) Error() string {
-	var b strings.Builder
-	for i, mistake := range m {
-		if i == maxShown {
-			fmt.Fprintf(&b, "\nand %d more", len(m)-maxShown)
-			break
-		}
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(mistake.String())
+	var lines []string
+	for _, mistake := range m[:min(len(m), maxShown)] {
+		lines = append(lines, mistake.String())
 	}
-	return b.String()
+	if len(m) > maxShown {
+		lines = append(lines, fmt.Sprintf("and %d more", len(m)-maxShown))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // sorted orders the mistakes by place and removes duplicates.
 func (m Mistakes) sorted() Mistakes {
 	slices.SortStableFunc(m, func(a, b Mistake) int {
-		if a.Line != b.Line {
-			return a.Line - b.Line
-		}
-		return a.Column - b.Column
+		return cmp.Or(a.Line-b.Line, a.Column-b.Column)
 	})
 	seen := map[Mistake]bool{}
 	return slices.DeleteFunc(m, func(one Mistake) bool {

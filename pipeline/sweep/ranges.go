@@ -64,12 +64,11 @@ func (c *checker) axisRange(n *yaml.Node, v reflect.Value, p Place, path string,
 		return
 	}
 	of := v.Type().Elem()
-	end := func(key string) *big.Rat {
-		one := reflect.New(of).Elem()
-		c.value(entryOf(n, key), one, JoinPath(path, key), r)
-		return exactly(one)
+	for _, key := range []string{"from", "to"} { // check the ends as values of the list
+		c.value(entryOf(n, key), reflect.New(of).Elem(), JoinPath(path, key), r)
 	}
-	s := span{from: end("from"), to: end("to"), steps: written.Steps, log: written.Scale == schemas.LogScale}
+	s := span{from: exactly(written.From), to: exactly(written.To), steps: written.Steps,
+		log: written.Scale == schemas.LogScale}
 	if len(c.mistakes) > mistakes {
 		return
 	}
@@ -112,33 +111,14 @@ func (c *checker) axisRange(n *yaml.Node, v reflect.Value, p Place, path string,
 
 func same(x, y *big.Rat) bool { return x.Cmp(y) == 0 }
 
-// exactly returns the number in v, an element of a slice that takes a range. A float64 is converted by way of its
-// shortest decimal form, which is the number in the file.
-func exactly(v reflect.Value) *big.Rat {
+// exactly returns a number of the file without rounding.
+func exactly(n schemas.Number) *big.Rat {
 	x := new(big.Rat)
-	switch value := v.Interface().(type) {
-	case schemas.Value:
-		f, err := schemas.ParseFloat(value.Text)
-		if err != nil { // schemas.Number accepted it, so it is a power
-			var power schemas.Size
-			_ = power.UnmarshalText([]byte(value.Text))
-			return x.SetUint64(uint64(power))
-		}
-		return fromFloat(f)
-	case schemas.Reference:
-		return fromFloat(value.Value)
+	var whole schemas.Size // may be a power
+	if whole.UnmarshalText([]byte(n)) == nil {
+		return x.SetUint64(uint64(whole))
 	}
-	switch v.Kind() {
-	case reflect.Float64:
-		return fromFloat(v.Float())
-	case reflect.Uint64:
-		return x.SetUint64(v.Uint())
-	}
-	return x.SetInt64(v.Int())
-}
-
-func fromFloat(f float64) *big.Rat {
-	x, _ := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', -1, 64))
+	x.SetString(string(n)) // never fails, because schemas.Number has accepted it
 	return x
 }
 

@@ -27,13 +27,15 @@ var headings = map[string]string{
 	"theory_estimate": "Theory", "goodness": "$p$", "chi_square": `$\chi^2$`,
 }
 
-// pairs holds the columns with the two ends of an interval, which LaTeX shows in one column.
-var pairs = []struct {
+// A pair holds the columns with the two ends of an interval, which LaTeX shows in one column.
+type pair struct {
 	low, high, heading string
 	open, comma, shut  string
 	none               string   // replaces a missing upper end
 	implies            []string // columns that follow from the interval
-}{
+}
+
+var pairs = []pair{
 	{"n_low", "n_high", `$n^\star$`, "$($", `,\,`, "$]$", `$\infty$$)$`, []string{"n_star"}},
 	{"ratio_low", "ratio_high", "Ratio to theory", "", "--", "", "", nil},
 	{"n_model_low", "n_model_high", `$\hat n$ (95\,\%)`, "$[$", `,\,`, "$]$", "", nil},

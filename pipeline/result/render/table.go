@@ -2,7 +2,6 @@ package render
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -45,20 +44,18 @@ func (b *brief) writeRows(w *bufio.Writer) {
 	if len(b.columns) == 0 {
 		return // all values are facts above the table
 	}
-	var line []byte
 	write := func(text func(c briefColumn) string) {
-		line = line[:0]
+		line := ""
 		for _, c := range b.columns {
 			v := text(c)
 			gap := strings.Repeat(" ", c.width-utf8.RuneCountInString(v))
 			if c.Type == schemas.TextColumn {
-				line = append(append(line, v...), gap...)
+				line += v + gap + "  "
 			} else {
-				line = append(append(line, gap...), v...)
+				line += gap + v + "  "
 			}
-			line = append(line, "  "...)
 		}
-		w.Write(append(bytes.TrimRight(line, " "), '\n'))
+		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
 	write(func(c briefColumn) string { return c.Name })
 	for row := range b.sheet.Len() {

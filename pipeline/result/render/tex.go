@@ -62,7 +62,7 @@ var rareInTex = []string{"cell", "trials", "mistakes_max", "best_loss"}
 // texColumns returns the columns of a tabular. Unless the user chose the columns, the two ends of
 // an interval form one column.
 func texColumns(b *brief) (columns []texColumn) {
-	hidden := map[string]bool{}
+	hidden, intervals := map[string]bool{}, map[string]texColumn{} // intervals by column of lower ends
 	if !b.chosen {
 		for i := len(b.columns) - 1; i >= 0; i-- {
 			if name := b.columns[i].Name; slices.Contains(rareInTex, name) {
@@ -70,72 +70,41 @@ func texColumns(b *brief) (columns []texColumn) {
 				b.remove(i)
 			}
 		}
-		b.foldIntervals(hidden)
+		for _, p := range pairs {
+			if low, high := b.index(p.low), b.index(p.high); low >= 0 && high >= 0 {
+				intervals[p.low] = p.column(b.columns[low], b.columns[high])
+				for _, name := range append(p.implies, p.high) {
+					hidden[name] = true
+				}
+			}
+		}
+		if status := b.index("status"); hidden["n_high"] && status >= 0 { // it follows from the interval
+			hidden["status"] = !slices.ContainsFunc(b.columns[status].texts, func(text string) bool {
+				return !slices.Contains([]string{"decided", "above_range"}, text)
+			})
+		}
 	}
-	for i, c := range b.columns {
-		if hidden[c.Name] {
-			continue
-		}
-		if j := b.upperEnd(i); j >= 0 {
-			columns = append(columns, b.interval(i, j))
-			continue
-		}
-		values := texValues(c)
-		if c.Type == schemas.IntColumn || c.Type == schemas.FloatColumn {
-			columns = append(columns, texColumn{"r", heading(c.Name), values})
-		} else {
-			columns = append(columns, texColumn{"l", heading(c.Name), values})
+	for _, c := range b.columns {
+		interval, isInterval := intervals[c.Name]
+		switch {
+		case hidden[c.Name]:
+		case isInterval:
+			columns = append(columns, interval)
+		case c.Type == schemas.IntColumn || c.Type == schemas.FloatColumn:
+			columns = append(columns, texColumn{"r", heading(c.Name), texValues(c)})
+		default:
+			columns = append(columns, texColumn{"l", heading(c.Name), texValues(c)})
 		}
 	}
 	return columns
 }
 
-// foldIntervals hides the columns that follow from intervals: their upper ends, and status if it is decided
-// or above_range in all rows.
-func (b *brief) foldIntervals(hidden map[string]bool) {
-	for i := range b.columns {
-		if j := b.upperEnd(i); j >= 0 {
-			hidden[b.columns[j].Name] = true
-			for _, name := range pairs[b.pairAt(i)].implies {
-				hidden[name] = true
-			}
-		}
-	}
-	status := b.index("status")
-	if hidden["n_high"] && status >= 0 {
-		hidden["status"] = !slices.ContainsFunc(b.columns[status].texts, func(text string) bool {
-			return !slices.Contains([]string{"decided", "above_range"}, text)
-		})
-	}
-}
-
-// pairAt returns the index of the pair whose lower end is column i, or -1.
-func (b *brief) pairAt(i int) int {
-	for k, p := range pairs {
-		if p.low == b.columns[i].Name {
-			return k
-		}
-	}
-	return -1
-}
-
-// upperEnd returns the column that holds the upper ends of the intervals whose lower ends are in
-// column i, or -1 if the two ends have columns of their own.
-func (b *brief) upperEnd(i int) int {
-	k := b.pairAt(i)
-	if k < 0 || b.chosen {
-		return -1
-	}
-	return b.index(pairs[k].high)
-}
-
-// interval returns the column of intervals from columns low and high.
-func (b *brief) interval(low, high int) texColumn {
-	p := pairs[b.pairAt(low)]
+// column returns the column of intervals from the columns of their ends.
+func (p pair) column(low, high briefColumn) texColumn {
 	c := texColumn{align: "r@{" + p.comma + "}l", heading: `\multicolumn{2}{c}{` + p.heading + `}`}
-	from, to := texValues(b.columns[low]), texValues(b.columns[high])
-	for row := range b.sheet.Len() {
-		switch lower, upper := b.columns[low].texts[row] != "-", b.columns[high].texts[row] != "-"; {
+	from, to := texValues(low), texValues(high)
+	for row := range from {
+		switch lower, upper := low.texts[row] != "-", high.texts[row] != "-"; {
 		case !lower && !upper, !upper && p.none == "":
 			c.values = append(c.values, `\multicolumn{2}{c}{--}`)
 		case !upper:

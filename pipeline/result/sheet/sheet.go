@@ -338,23 +338,22 @@ func Union(sheets []*Sheet) *Sheet {
 			last = at
 		}
 	}
-	var rows [][]any
-	for _, s := range sheets {
-		from := make([]int, len(columns))
-		for j, c := range columns {
-			from[j] = s.Index(c.Name)
-		}
-		for row := range s.rows {
-			values := make([]any, len(columns))
-			for j, i := range from {
-				if i >= 0 {
-					values[j] = s.At(row, i)
+	out := &Sheet{Name: sheets[0].Name, Columns: columns}
+	for _, c := range columns {
+		var values []any
+		for _, s := range sheets {
+			from := s.Index(c.Name)
+			for row := range s.rows {
+				var v any
+				if from >= 0 {
+					v = s.At(row, from)
 				}
+				values = append(values, v)
 			}
-			rows = append(rows, values)
 		}
+		out.rows = len(values)
+		out.values = append(out.values, gather(c.Type, out.rows, func(row int) any { return values[row] }))
 	}
-	out := Of(sheets[0].Name, columns, rows...)
 	if wrong > 0 {
 		out.Confidence = max(0, 1-wrong)
 	}
