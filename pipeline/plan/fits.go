@@ -394,9 +394,10 @@ type fixedValue struct {
 	text  string
 }
 
-// fixedBut returns, about in the order of the table's columns, the values that stay fixed when the numbers named vary: the values in the sweep
-// file except these and the axes that zip pairs with them. Derived defaults, such as the parameters
-// of a preset, the reference error or the evaluation, may vary too.
+// fixedBut returns the values that stay fixed when the numbers named vary, about in the order of
+// the table's columns: the values in the sweep file except these and the axes that zip pairs with
+// them. Derived defaults, such as the parameters of a preset, the reference error or the
+// evaluation, may vary too.
 func (d *draft) fixedBut(names []string, c *trial.Cell) []fixedValue {
 	varies := map[string]bool{}
 	for _, x := range names {
