@@ -37,7 +37,8 @@ func newCatalog(ctx context.Context, r *sweep.Reporter, algorithms Algorithms, d
 			c.byName[d.GetName()] = other
 			r.At(where, "the algorithm name %q is built in: rename the plugin's algorithm", d.GetName())
 		default:
-			r.At(where, "the algorithm name %q is in use by %q: rename one of them", d.GetName(), other.Plugin)
+			r.At(where, "the algorithm name %q is in use by %q: rename one of them", d.GetName(),
+				other.Plugin)
 		}
 	}
 	return c, nil

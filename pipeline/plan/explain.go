@@ -198,7 +198,7 @@ func (w *gridDescription) describeProblems() {
 		fact
 		drawn bool // it is about a drawn target
 	}
-	hypotheses := map[statement][]string{} // of the sweep file, by statement
+	hypotheses := map[statement][]string{} // the sweep file's hypotheses by statement
 	for _, c := range w.cells {
 		if p := c.Population; p != nil {
 			lines := append(slices.Clone(p.Report), p.String())
@@ -213,11 +213,11 @@ func (w *gridDescription) describeProblems() {
 		if target {
 			s.label, s.drawn = "target", !problem.Stated(c.Problem) && prior.Drawn(c.Problem)
 		}
-		if stated := hypotheses[s]; target && problem.Stated(c.Problem) && !slices.Contains(stated, c.Problem.Target) {
-			hypotheses[s] = append(stated, c.Problem.Target)
-		} else {
-			hypotheses[s] = stated
+		stated := hypotheses[s]
+		if target && problem.Stated(c.Problem) && !slices.Contains(stated, c.Problem.Target) {
+			stated = append(stated, c.Problem.Target)
 		}
+		hypotheses[s] = stated
 	}
 	drawn := false
 	for _, s := range slices.SortedFunc(maps.Keys(hypotheses), func(a, b statement) int {

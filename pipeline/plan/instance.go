@@ -63,7 +63,8 @@ type measurementKey struct {
 // algorithm declares a hypothesis of the class in every trial, the problem must have a formula for
 // their errors.
 func (p *openedProblem) measure(d *draft, reference float64, declared bool) (*measuredProblem, error) {
-	of := measurementKey{goal: prior.Goal{Reference: reference, Alpha: d.setting.alpha}, declared: declared}
+	goal := prior.Goal{Reference: reference, Alpha: d.setting.alpha}
+	of := measurementKey{goal: goal, declared: declared}
 	if !declared {
 		of.states = trial.Probes(d.setting.states)
 		of.sequential = d.entry.grid.Sequential() && d.setting.alpha > 0
@@ -206,7 +207,8 @@ func (o *opener) openProblem(written schemas.Problem) (*openedProblem, error) {
 	if p, ok := o.opened[key]; ok {
 		return p, nil
 	}
-	p := &openedProblem{priors: map[prior.Goal]*trial.Prior{}, measured: map[measurementKey]*measuredProblem{}}
+	p := &openedProblem{priors: map[prior.Goal]*trial.Prior{},
+		measured: map[measurementKey]*measuredProblem{}}
 	o.opened[key] = p
 	if p.problem, p.err = o.options.Problems.Open(written, file); p.err != nil {
 		return p, nil

@@ -48,7 +48,8 @@ func found(c *decision.CellState, status string) Found {
 func (r *Result) addProved() {
 	first := map[*trial.Ladder]int64{} // positions, from 1
 	for _, row := range r.Table {
-		if x := row.Cell.Rung; x != nil && row.Theory.Value > 0 && row.Theory.Value <= float64(row.Cell.N[0]) {
+		x, bound := row.Cell.Rung, row.Theory.Value
+		if x != nil && bound > 0 && bound <= float64(row.Cell.N[0]) {
 			first[x.Ladder] = min(cmp.Or(first[x.Ladder], x.Position), x.Position)
 		}
 	}
