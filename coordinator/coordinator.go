@@ -87,8 +87,9 @@ func newRun(c Config) (*run, error) {
 		return nil, err
 	}
 	s := &state{
-		grid: grid, tally: newTally(), journal: &journal{log: c.Log}, recheck: audit.NewRecheck(c.Folder, c.Recheck),
-		code: audit.Code{Folder: c.Folder, Today: c.Digests, Environments: c.Environments},
+		grid: grid, journal: &journal{log: c.Log}, recheck: audit.NewRecheck(c.Folder, c.Recheck),
+		tally: &tally{failures: map[string]*Failure{}, warnings: map[string]*schemas.Warnings{}},
+		code:  audit.Code{Folder: c.Folder, Today: c.Digests, Environments: c.Environments},
 	}
 	r := &run{Config: c, state: s}
 	r.Term.Sweep, r.Cells, r.Note = c.Folder.ID, c.Folder.Plan.Cells, r.journal.note

@@ -22,10 +22,6 @@ type tally struct {
 	warnings map[string]*schemas.Warnings // counts by algorithm
 }
 
-func newTally() *tally {
-	return &tally{failures: map[string]*Failure{}, warnings: map[string]*schemas.Warnings{}}
-}
-
 // addWarnings counts warnings of a plugin during trials of a cell.
 func (t *tally) addWarnings(c *cell, count int64, first string) {
 	if count <= 0 {

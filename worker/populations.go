@@ -95,7 +95,10 @@ func (ps *populations) get(ctx context.Context, key trial.Key, p schemas.Problem
 
 // openFor opens a problem for the jobs that wait for it, and is one of its users meanwhile.
 func (ps *populations) openFor(key trial.Key, p schemas.Problem, pop *population) {
-	opened, err := ps.load(key, p)
+	opened, err := ps.openProblem(p)
+	if err == nil { // lay out its data as a table
+		err = opened.Seal(func(rows int) []int32 { return tableOrder(key, rows) })
+	}
 	defer ps.closeUnused()
 	defer close(pop.opened)
 	ps.mu.Lock()
@@ -118,15 +121,6 @@ func (ps *populations) openFor(key trial.Key, p schemas.Problem, pop *population
 			pop.labels[place] = opened.Labels()[row]
 		}
 	}
-}
-
-// load opens a problem and lays out its data as a table.
-func (ps *populations) load(key trial.Key, p schemas.Problem) (*problem.Problem, error) {
-	opened, err := ps.openProblem(p)
-	if err != nil {
-		return nil, err
-	}
-	return opened, opened.Seal(func(rows int) []int32 { return tableOrder(key, rows) })
 }
 
 // openProblem returns a shared problem, or fetches the data file and opens the problem.

@@ -114,6 +114,9 @@ func (s *slot) runTrials(ctx context.Context, job *jobRun, from, to int) error {
 	return s.runTrials(ctx, job, mid, to)
 }
 
+// limits holds the names of the limits that end processes, by cause.
+var limits = map[host.Cause]string{host.Time: "trial", host.Memory: "memory"}
+
 // runAlone runs one trial by itself in fresh processes. The trial fails if it ends three of them in any way, and is
 // lost if it exceeds a limit of this machine.
 func (s *slot) runAlone(ctx context.Context, job *jobRun, trial int) error {
@@ -124,8 +127,9 @@ func (s *slot) runAlone(ctx context.Context, job *jobRun, trial int) error {
 		if err != nil || exit == nil {
 			return err
 		}
-		if exit.Cause == host.Time || exit.Cause == host.Memory {
-			job.out.setFault(trial, ledger.Lost, string(exit.Cause), limitReason(exit))
+		if limit, exceeded := limits[exit.Cause]; exceeded {
+			reason := fmt.Sprintf("%s; raise limits.%s in the sweep file", exit.Error(), limit)
+			job.out.setFault(trial, ledger.Lost, string(exit.Cause), reason)
 			return nil
 		}
 		if exit.Cause != host.Protocol {
@@ -136,11 +140,6 @@ func (s *slot) runAlone(ctx context.Context, job *jobRun, trial int) error {
 			return nil
 		}
 	}
-}
-
-func limitReason(exit *host.ExitError) string {
-	limit := map[host.Cause]string{host.Time: "trial", host.Memory: "memory"}[exit.Cause]
-	return fmt.Sprintf("%s; raise limits.%s in the sweep file", exit.Error(), limit)
 }
 
 // runSession runs the trials from..to-1 in one session and records their outcomes; if fresh is set, in a fresh process.

@@ -130,7 +130,9 @@ func (w *worker) listen(ctx context.Context, offers <-chan queue.Offer) {
 		case now := <-tick.C:
 			if now.Sub(extended) >= extensionInterval {
 				extended = now
-				w.extendLeases()
+				for _, h := range w.jobs.leasedJobs() {
+					w.warnUnsent(h, "extend its lease", h.Extend())
+				}
 			}
 		case <-ctx.Done():
 			if err := w.queue.Leave(); err != nil {
@@ -172,12 +174,6 @@ func (w *worker) permanentRefusal(sweep string, o *fleet.Offer) *fleet.Refusal {
 		}
 	}
 	return nil
-}
-
-func (w *worker) extendLeases() {
-	for _, h := range w.jobs.leasedJobs() {
-		w.warnUnsent(h, "extend its lease", h.Extend())
-	}
 }
 
 // warnUnsent logs that a message about a job did not reach the server. The job's lease then expires.

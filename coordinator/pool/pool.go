@@ -93,7 +93,10 @@ func newPool(c Config) *Pool {
 	if c.Note == nil {
 		c.Note = c.Log.Warn
 	}
-	p := &Pool{Config: c, Roster: newRoster(c.Term.Sweep), jobs: jobs{attempts: map[string]*attempt{}}}
+	p := &Pool{
+		Config: c, jobs: jobs{attempts: map[string]*attempt{}},
+		Roster: &Roster{sweep: c.Term.Sweep, workers: map[string]*member{}, unclear: map[string]unclear{}},
+	}
 	of := map[string]fleet.Need{}
 	for _, cell := range c.Cells {
 		of[cell.Code()] = cell.Need(schemas.ProgramOf(c.Digests[cell.Code()]))

@@ -31,10 +31,6 @@ type unclear struct {
 	heard  time.Time
 }
 
-func newRoster(sweep string) *Roster {
-	return &Roster{sweep: sweep, workers: map[string]*member{}, unclear: map[string]unclear{}}
-}
-
 // accepts reports whether a worker accepts jobs of the sweep.
 func (r *Roster) accepts(m *member, now time.Time) bool {
 	return !m.Leaving && m.Refuses(r.sweep, now) == nil

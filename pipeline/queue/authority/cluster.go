@@ -192,7 +192,10 @@ func Open(ctx context.Context, dir string) (c *Cluster, err error) {
 	c.lock = lock.File
 	text, err := disk.ReadFile(c.path(keysFile), maxKeys)
 	if err == nil {
-		if c.state, err = decodeState(text); err != nil {
+		if err = json.Unmarshal(text, &c.state); err == nil && c.Format != format {
+			err = fmt.Errorf("its format is %d", c.Format)
+		}
+		if err != nil {
 			text := fmt.Sprintf("%q is damaged (%v), or of another version of shatter: restore it from a copy",
 				c.path(keysFile), err)
 			err = &InputError{Text: text, Fault: Damaged}
@@ -209,17 +212,6 @@ func (c *Cluster) Close() { c.lock.Close() }
 
 // maxKeys is the maximum size of keysFile in bytes.
 const maxKeys = 64 << 20
-
-// decodeState decodes the content of keysFile.
-func decodeState(text []byte) (s state, err error) {
-	if err := json.Unmarshal(text, &s); err != nil {
-		return s, err
-	}
-	if s.Format != format {
-		return s, fmt.Errorf("its format is %d", s.Format)
-	}
-	return s, nil
-}
 
 func (c *Cluster) path(name string) string { return filepath.Join(c.Dir, name) }
 
