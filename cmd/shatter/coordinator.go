@@ -69,7 +69,10 @@ func (f *coordinatorFlags) run(c *cobra.Command) error {
 	defer p.close()
 	f.Conn, f.Log, f.Name, f.Monitor = p.conn, p.log, workerName(), &lead.Monitor{}
 	f.Load = loader{p.conn, make(chan struct{}, runtime.NumCPU())}.load
-	watchCoordinator(p.http, p.conn, f.Monitor)
+	watchCoordinator(p.http, p.conn, f.Monitor, f.Dir)
+	if p.http != nil {
+		f.Page = p.http.URL
+	}
 	p.log.Info("serving", "server", queue.Redact(f.server.url), "dir", f.Dir, "name", f.Name)
 	return lead.Serve(c.Context(), f.Config)
 }

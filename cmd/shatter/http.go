@@ -22,25 +22,38 @@ import (
 	"github.com/shatterlab/shatter/worker"
 )
 
-// httpFlags configures the HTTP server for health checks and metrics.
+// httpFlags configures the HTTP server for pages, health checks and metrics.
 type httpFlags struct {
-	address string
-	public  bool
+	observe.Options
+	cert, key, tokenFile string
 }
 
 func (f *httpFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.address, "http", "",
-		"`host:port` for /healthz, /readyz and Prometheus metrics at /metrics (default none)")
-	flags.BoolVar(&f.public, "http-public", false,
+	flags.StringVar(&f.Address, "http", "",
+		"`host:port` for a page that shows the work, /healthz, /readyz and metrics at /metrics (default none)")
+	flags.BoolVar(&f.Public, "http-public", false,
 		"permission to use an address for --http that other machines reach")
+	flags.StringVar(&f.cert, "http-cert", "", "`file` with the certificate for --http, in PEM (default no encryption)")
+	flags.StringVar(&f.key, "http-key", "", "`file` with the key of that certificate, in PEM")
+	flags.StringVar(&f.tokenFile, "http-token-file", "",
+		"`file` with the password of the page, which other machines need (default none)")
 }
 
 // listen begins to answer at --http. Without it, it returns nil.
 func (f *httpFlags) listen(log *slog.Logger) (*observe.Server, error) {
-	if f.address == "" {
+	if f.Address == "" {
 		return nil, nil
 	}
-	s, err := observe.Listen(f.address, f.public)
+	var err error
+	if f.TLS, err = serverTLS(f.cert, f.key, "--http-cert", "--http-key"); err != nil {
+		return nil, err
+	}
+	if f.tokenFile != "" {
+		if f.Token, err = readToken(f.tokenFile, "--http-token-file"); err != nil {
+			return nil, err
+		}
+	}
+	s, err := observe.Listen(f.Options)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -73,11 +86,12 @@ func check(conn *queue.Conn, heard func() time.Time) observe.Checks {
 	}
 }
 
-// watchCoordinator publishes checks and metrics of a coordinator.
-func watchCoordinator(s *observe.Server, conn *queue.Conn, m *lead.Monitor) {
+// watchCoordinator publishes checks, metrics and pages of a coordinator whose folders are in dir.
+func watchCoordinator(s *observe.Server, conn *queue.Conn, m *lead.Monitor, dir string) {
 	s.Watch(check(conn, func() time.Time { return m.Overview().Active }), observe.Registry(observe.Sources{
 		Version: version(), Traffic: conn.Traffic, Leads: m.Overview, Counts: m.Counts,
 	}))
+	s.Show(newClusterPages(conn, dir).page)
 }
 
 // watchWorker publishes checks and metrics of a worker.
@@ -100,15 +114,19 @@ type runMonitor struct {
 	display *display
 	log     *slog.Logger
 
+	dir     string // output folder
+	results knownPages
+
 	mu      sync.Mutex
 	leading lead.Leading
 	heard   time.Time
+	ended   string // how the run has ended; "": it has not
 }
 
 // newRunMonitor returns a monitor of the run of a sweep, which shows its progress on d as well.
 func newRunMonitor(f *folder.Folder, d *display, log *slog.Logger) *runMonitor {
 	l := lead.Leading{ID: f.ID, Name: f.Plan.Name, Cells: len(f.Plan.Cells)}
-	return &runMonitor{display: d, log: log, leading: l}
+	return &runMonitor{display: d, log: log, leading: l, dir: f.Dir}
 }
 
 // config returns the configuration of a coordinator that m watches.
@@ -132,13 +150,14 @@ func (m *runMonitor) overview() lead.Overview {
 	return lead.Overview{Active: m.heard, Sweeps: map[string]int{"led here": 1}, Leading: []lead.Leading{m.leading}}
 }
 
-// watch publishes checks and metrics of the run.
+// watch publishes checks, metrics and the page of the run.
 func (m *runMonitor) watch(s *observe.Server, conn *queue.Conn) {
 	checks := check(conn, func() time.Time { return m.overview().Active })
 	checks.Healthy = nil // writing the result may take any time
 	s.Watch(checks, observe.Registry(observe.Sources{
 		Version: version(), Traffic: conn.Traffic, Leads: m.overview, Counts: m.Counts, Works: m.workers.Overview,
 	}))
+	s.Show(m.page)
 }
 
 // logFlags configures the log of a process.

@@ -70,7 +70,8 @@ var layers = [][]string{
 
 // testPackages lists the packages for tests, which only each other import.
 var testPackages = []string{
-	"pipeline/testkit", "pipeline/queue/queuetest", "pipeline/concept/concepttest", "pipeline/ledger/ledgertest",
+	"pipeline/testkit", "pipeline/testkit/chrome", "pipeline/queue/queuetest",
+	"pipeline/concept/concepttest", "pipeline/ledger/ledgertest",
 	"pipeline/problem/problemtest", "plugins/finite/finitetest",
 }
 

@@ -219,19 +219,12 @@ func (d *display) done(s *coordinator.Summary, err error) error {
 	if err != nil && !errors.As(err, &status) {
 		return err
 	}
-	how := "done"
-	switch {
-	case s.Interrupted:
-		how = "interrupted"
-	case s.Partial != "":
-		how = "partial"
-	}
 	failed := map[string]int64{}
 	for _, f := range s.Failures {
 		failed[f.Kind] = f.Count
 	}
 	d.event("done", doneEvent{
-		tenths(time.Since(d.began).Seconds()), how, int(status),
+		tenths(time.Since(d.began).Seconds()), howEnded(s), int(status),
 		s.Cells, s.Decided, s.Unfinished, s.Trials, s.Counted, failed,
 		append([]schemas.Warnings{}, s.Warnings...), append([]string{}, s.Alarms...),
 		slices.Concat([]string{}, s.RefutedBounds, s.RefutedGuarantees),
@@ -239,6 +232,17 @@ func (d *display) done(s *coordinator.Summary, err error) error {
 		s.Rechecked, s.RechecksLeft, append([]string{}, s.RecheckNotes...), s.Seconds, s.PluginSeconds,
 	})
 	return err
+}
+
+// howEnded returns a word for the end of a run: done, partial or interrupted.
+func howEnded(s *coordinator.Summary) string {
+	switch {
+	case s.Interrupted:
+		return "interrupted"
+	case s.Partial != "":
+		return "partial"
+	}
+	return "done"
 }
 
 // resultStatus returns the exit code of a run that was not interrupted, as an error; nil if it is 0.

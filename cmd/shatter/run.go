@@ -164,7 +164,9 @@ func (f *runFlags) run(c *cobra.Command, args []string) (failed error) {
 	if err != nil {
 		return err
 	}
-	return m.display.done(summary, f.report(c, s, summary, m.display))
+	err = f.report(c, s, summary, m.display)
+	m.end(howEnded(summary))
+	return m.display.done(summary, err)
 }
 
 // open opens all that a run needs next to its sweep: the log, the HTTP server, the connection and the output folder.

@@ -70,11 +70,11 @@ func (f *serveFlags) run(c *cobra.Command, dir string) error {
 	if f.queries < 1 {
 		return wrong("--queries %d: a number from 1 on is needed", f.queries)
 	}
-	config, err := f.tls()
+	config, err := serverTLS(f.tlsCert, f.tlsKey, "--tls-cert", "--tls-key")
 	if err != nil {
 		return err
 	}
-	token, err := f.token()
+	token, err := readToken(f.tokenFile, "--token-file")
 	if err != nil {
 		return err
 	}
@@ -101,20 +101,21 @@ func (f *serveFlags) run(c *cobra.Command, dir string) error {
 	})
 }
 
-// tls returns how connections are encrypted; nil if they are not.
-func (f *serveFlags) tls() (*tls.Config, error) {
+// serverTLS returns how a server encrypts connections, with the files that two flags name; nil if it
+// does not.
+func serverTLS(cert, key, certFlag, keyFlag string) (*tls.Config, error) {
 	switch {
-	case f.tlsCert == "" && f.tlsKey == "":
+	case cert == "" && key == "":
 		return nil, nil
-	case f.tlsCert == "" || f.tlsKey == "":
-		return nil, wrong("--tls-cert and --tls-key belong together: give both")
+	case cert == "" || key == "":
+		return nil, wrong("%s and %s belong together: give both", certFlag, keyFlag)
 	}
 	load := func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-		pair, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey)
+		pair, err := tls.LoadX509KeyPair(cert, key)
 		return &pair, err
 	}
 	if _, err := load(nil); err != nil {
-		return nil, wrong("--tls-cert, --tls-key: %w", err)
+		return nil, wrong("%s, %s: %w", certFlag, keyFlag, err)
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: load}, nil
 }
@@ -132,17 +133,18 @@ func snippet(url string, token bool) string {
 		"      print(q.fetch_arrow_table())\n", url, options)
 }
 
-// token returns the token in the file or the environment; an empty one if there is none.
-func (f *serveFlags) token() (string, error) {
+// readToken returns the token in the file that a flag names, or in the environment; an empty one if
+// there is none.
+func readToken(file, flag string) (string, error) {
 	text, from := os.Getenv(tokenVariable), tokenVariable
-	if f.tokenFile != "" {
-		raw, err := disk.ReadFile(f.tokenFile, maxTokenFile)
+	if file != "" {
+		raw, err := disk.ReadFile(file, maxTokenFile)
 		if err != nil {
-			return "", wrong("--token-file: %w", err)
+			return "", wrong("%s: %w", flag, err)
 		}
-		text, from = string(raw), f.tokenFile
+		text, from = string(raw), file
 		if strings.TrimSpace(text) == "" {
-			return "", wrong("--token-file %q is empty", f.tokenFile)
+			return "", wrong("%s %q is empty", flag, file)
 		}
 	}
 	token := strings.TrimSpace(text)

@@ -465,20 +465,11 @@ func openResult(c *cobra.Command, dir string) (*knownResult, error) {
 
 // fill writes the files that the sweep's ledger gives so far.
 func (k *knownResult) fill(c *cobra.Command, s *session) error {
-	dir := s.folder.Dir
-	running, err := ledger.InUse(filepath.Join(dir, "ledger"))
+	found, running, err := s.writeKnown(k.Dir)
 	if err != nil {
 		return err
 	}
-	share := defaultRecheck
-	if rechecks := folder.ReadManifest(dir).Rechecks; rechecks != nil {
-		share = rechecks.Share
-	}
-	found, err := s.folder.WriteKnown(k.Dir, s.digests, running, audit.Due(s.folder, share))
-	if err != nil {
-		return err
-	}
-	stderr := c.ErrOrStderr()
+	dir, stderr := s.folder.Dir, c.ErrOrStderr()
 	for _, d := range found.Damaged {
 		fmt.Fprintf(stderr, "shatter: the ledger is damaged, and a part of it is left out: %s; "+
 			"running the sweep again repeats its trials\n", d)
@@ -495,4 +486,19 @@ func (k *knownResult) fill(c *cobra.Command, s *session) error {
 		fmt.Fprintf(stderr, "shatter: partial: %s\n", found.Partial)
 	}
 	return nil
+}
+
+// writeKnown writes the files that the sweep's ledger gives so far into a folder. running reports
+// whether a run is at work.
+func (s *session) writeKnown(to string) (found *folder.Known, running bool, err error) {
+	running, err = ledger.InUse(filepath.Join(s.folder.Dir, "ledger"))
+	if err != nil {
+		return nil, false, err
+	}
+	share := defaultRecheck
+	if rechecks := folder.ReadManifest(s.folder.Dir).Rechecks; rechecks != nil {
+		share = rechecks.Share
+	}
+	found, err = s.folder.WriteKnown(to, s.digests, running, audit.Due(s.folder, share))
+	return found, running, err
 }

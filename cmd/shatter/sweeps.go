@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"text/tabwriter"
@@ -57,8 +58,13 @@ func writeSweeps(list []*sweepStatus, c *cobra.Command) error {
 
 // list returns the statuses of all sweeps, the newest first, except sweeps of other releases.
 func (r *remote) list(c *cobra.Command, _ []string) ([]*sweepStatus, error) {
+	return r.statuses(c.Context(), c.ErrOrStderr())
+}
+
+// statuses returns what list does, and describes on stderr the sweeps that it leaves out.
+func (r *remote) statuses(ctx context.Context, stderr io.Writer) ([]*sweepStatus, error) {
 	var all []*queue.Entry
-	err := r.within(c.Context(), func(ctx context.Context) (err error) {
+	err := r.within(ctx, func(ctx context.Context) (err error) {
 		all, err = r.registry.List(ctx)
 		return err
 	})
@@ -71,7 +77,7 @@ func (r *remote) list(c *cobra.Command, _ []string) ([]*sweepStatus, error) {
 		asking.Go(func() {
 			record, err := lead.ReadRecord(e)
 			if err == nil {
-				list[i], err = r.status(c.Context(), record)
+				list[i], err = r.status(ctx, record)
 			}
 			errs[i] = err
 		})
@@ -79,7 +85,7 @@ func (r *remote) list(c *cobra.Command, _ []string) ([]*sweepStatus, error) {
 	asking.Wait()
 	for _, err := range errs {
 		if err != nil {
-			fmt.Fprintf(c.ErrOrStderr(), "shatter: left out: %s\n", printable(err.Error()))
+			fmt.Fprintf(stderr, "shatter: left out: %s\n", printable(err.Error()))
 		}
 	}
 	list = slices.DeleteFunc(list, func(s *sweepStatus) bool { return s == nil })

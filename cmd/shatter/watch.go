@@ -2,6 +2,10 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +16,7 @@ import (
 func watchCommand() *cobra.Command {
 	var server serverFlags
 	var progress progressMode
+	var open bool
 	c := &cobra.Command{
 		Use: "watch ID", Short: "Show the progress of a submitted sweep until it ends",
 		Long: `Show the progress of a submitted sweep on stderr until it has ended, or is paused or cancelled. Exit
@@ -24,12 +29,52 @@ or cancelled. Leaving with Ctrl-C does not stop the sweep.`,
 				return err
 			}
 			defer r.close()
+			if open {
+				if err := openPage(c, r, args[0]); err != nil {
+					return err
+				}
+			}
 			return (&watcher{c, r, newDisplay(c.ErrOrStderr(), progress)}).watch(args[0])
 		},
 	}
 	server.register(c.Flags())
 	progress.register(c.Flags())
+	c.Flags().BoolVar(&open, "open", false, "print the address of the sweep's page, and open it on a desktop")
 	return c
+}
+
+// openPage prints the address of a sweep's page, which its leader serves, and opens it in a browser
+// if there is a desktop.
+func openPage(c *cobra.Command, r *remote, id string) error {
+	record, err := r.find(c.Context(), id)
+	if err != nil {
+		return err
+	}
+	a, err := lead.Ask(c.Context(), r.conn, record.ID, false)
+	switch {
+	case err != nil:
+		return err
+	case a == nil:
+		return wrong("--open: no coordinator leads sweep %s now, so it has no page; shatter status %s says why",
+			record.ID, record.ID)
+	case a.Page == "":
+		return wrong("--open: coordinator %s serves no page; start it with --http 127.0.0.1:9090", a.Leader)
+	}
+	url := a.Page + "/sweeps/" + record.ID
+	fmt.Fprintf(c.ErrOrStderr(), "page: %s\n", printable(url))
+	if here := strings.TrimSuffix(workerName(), fmt.Sprint(os.Getpid())); !strings.HasPrefix(a.Leader, here) {
+		fmt.Fprintf(c.ErrOrStderr(), "an address of 127.0.0.1 is on the machine of coordinator %s: ssh -L leads there\n",
+			printable(a.Leader))
+		return nil
+	}
+	program := "xdg-open"
+	if runtime.GOOS == "darwin" {
+		program = "open"
+	} else if !strings.HasPrefix(url, "http") || os.Getenv("DISPLAY")+os.Getenv("WAYLAND_DISPLAY") == "" {
+		return nil
+	}
+	_ = exec.CommandContext(c.Context(), program, url).Start() // the address is printed
+	return nil
 }
 
 // watcher shows the progress of a submitted sweep.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -29,15 +30,21 @@ others.`,
 
 // workers returns the heartbeats of the workers, in the order of their names.
 func (r *remote) workers(c *cobra.Command, _ []string) (list []*fleet.Worker, err error) {
+	return r.heartbeats(c.Context(), c.ErrOrStderr())
+}
+
+// heartbeats returns the heartbeats of the workers, and describes those that it cannot read on stderr.
+func (r *remote) heartbeats(ctx context.Context, stderr io.Writer) (list []*fleet.Worker, err error) {
 	all := map[string]*fleet.Worker{}
-	err = r.within(c.Context(), func(ctx context.Context) error {
+	err = r.within(ctx, func(ctx context.Context) error {
 		return r.conn.Workers(ctx, func(said queue.Heartbeat) {
 			w, err := fleet.Decode(said.Worker, said.Data)
 			if err != nil {
-				fmt.Fprintf(c.ErrOrStderr(), "shatter: worker %s left out: %s; is it of another version of shatter (%s here)?\n",
+				fmt.Fprintf(stderr, "shatter: worker %s left out: %s; is it of another version of shatter (%s here)?\n",
 					printable(said.Worker), printable(err.Error()), version())
 				return
 			}
+			w.Seen = said.At
 			all[w.Name] = w
 		})
 	})

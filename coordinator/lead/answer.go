@@ -28,7 +28,8 @@ type State struct {
 // An Answer is a leader's description of its sweep.
 type Answer struct {
 	State
-	Leader string    `json:"leader"` // name of the leader; "": a coordinator that cannot become the leader
+	Leader string    `json:"leader"`         // name of the leader; "": a coordinator that cannot become the leader
+	Page   string    `json:"page,omitempty"` // URL of the coordinator's page; "": none
 	Began  time.Time `json:"began"`
 	Log    []string  `json:"log"`             // last lines of its log about the sweep
 	Error  string    `json:"error,omitempty"` // reason why the folder was not put on the server
@@ -36,7 +37,7 @@ type Answer struct {
 
 // answer returns the response to a request about the sweep.
 func (t *term) answer(raw []byte) []byte {
-	a := Answer{State: t.state(), Began: t.began.UTC()}
+	a := Answer{State: t.state(), Page: t.Page, Began: t.began.UTC()}
 	if a.Epoch > 0 {
 		a.Leader = t.Name
 	}

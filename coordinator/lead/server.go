@@ -21,6 +21,7 @@ type Config struct {
 	Dir  string // folder that contains the output folders of sweeps, named by their ids
 	Name string // name of this coordinator
 	Load Load
+	Page string // URL of the page of this coordinator; "": none
 
 	Lease   time.Duration // time after which another coordinator takes over from a silent one; 0: 10 s
 	Keep    time.Duration // time after which an ended sweep is deleted; 0: never

@@ -140,13 +140,15 @@ type Status struct {
 	Out       int    // jobs on the server
 	Again     int    // requests that wait to be published again
 	Unread    int    // approximate number of unread results on the server
+
+	Quarantined []string // workers that get no more jobs of the sweep
 }
 
 // Status returns the status at a time.
 func (p *Pool) Status(now time.Time) Status {
 	s := Status{
 		Workers: len(p.Roster.workers), Late: describeLate(p.attempts), Out: len(p.attempts), Again: len(p.waiting),
-		Unread: p.unread,
+		Unread: p.unread, Quarantined: p.barred,
 	}
 	s.NoWorkers, s.Stuck = p.Roster.state(now)
 	return s

@@ -37,6 +37,7 @@ type Worker struct {
 	Held     []Held    `json:"held"`           // its jobs, of all sweeps
 	Refusals []Refusal `json:"refusals"`       // jobs that it cannot run, for reasons of its own
 	Seconds  float64   `json:"seconds"`        // total time of its trials since it began
+	Seen     time.Time `json:"-"`              // time of the heartbeat, if the reader sets it
 }
 
 // Held is a job assigned to a worker.

@@ -20,8 +20,9 @@ const (
 
 // A Heartbeat is a worker's message about itself.
 type Heartbeat struct {
-	Worker string // name of the worker, which the server has verified
-	Data   []byte // nil: the worker has left
+	Worker string    // name of the worker, which the server has verified
+	Data   []byte    // nil: the worker has left
+	At     time.Time // time at which the server stored it; zero: not known
 }
 
 // Beat stores this worker's heartbeat in the bucket, to whose subjects leaders subscribe. It does
@@ -54,7 +55,7 @@ func (c *Conn) Workers(ctx context.Context, see func(Heartbeat)) error {
 				return errComplete
 			}
 			if e.Operation() == jetstream.KeyValuePut {
-				see(Heartbeat{e.Key(), e.Value()})
+				see(Heartbeat{e.Key(), e.Value(), e.Created()})
 			}
 			return nil
 		}))

@@ -142,7 +142,7 @@ func TestListenRefuses(t *testing.T) {
 		{l.Addr().String(), true, "another program uses this port"},
 		{"127.0.0.1:port", false, "choose another address"},
 	} {
-		s, err := Listen(tt.address, tt.public)
+		s, err := Listen(Options{Address: tt.address, Public: tt.public})
 		if err == nil {
 			s.Close()
 		}
@@ -150,7 +150,7 @@ func TestListenRefuses(t *testing.T) {
 			t.Errorf("%q, public %v: %v, want a line with %q", tt.address, tt.public, err, tt.want)
 		}
 	}
-	s, err := Listen(":0", true)
+	s, err := Listen(Options{Address: ":0", Public: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestListenRefuses(t *testing.T) {
 }
 
 func TestHealth(t *testing.T) {
-	s, err := Listen("127.0.0.1:0", false)
+	s, err := Listen(Options{Address: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestHealth(t *testing.T) {
 	}
 	is("/healthz", 200, "healthy\n")
 	is("/readyz", 503, "not ready: waiting for the NATS server\n")
-	is("/", 200, "/metrics")
+	is("/", 404, "/metrics")
 	is("/secret", 404, "")
 	s.Watch(Checks{
 		Healthy: func() string { return "it hangs" }, Ready: func() string { return "" },
@@ -191,7 +191,7 @@ func TestHealth(t *testing.T) {
 
 // A client with many connections does not block others, and uses few file descriptors.
 func TestManyConnections(t *testing.T) {
-	s, err := Listen("127.0.0.1:0", false)
+	s, err := Listen(Options{Address: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,9 @@ package observe
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -24,7 +24,13 @@ type Server struct {
 	http  http.Server
 	ended chan struct{}
 
+	token    string        // secret of clients that may see pages; "": loopback only
+	loopback bool          // only this machine can connect
+	streams  chan struct{} // holds an element for each page that is followed
+	closing  chan struct{} // closed when the server is about to close
+
 	mu      sync.Mutex
+	pages   PageSource // nil: none
 	checks  Checks
 	metrics http.Handler
 	conns   []net.Conn // open connections, the most recently active last
@@ -50,14 +56,23 @@ type AddressError struct {
 
 func (e *AddressError) Error() string { return fmt.Sprintf("--http %s: %s", e.Address, e.Why) }
 
-// Listen starts to respond at address, host:port, which must be a loopback address unless public is
-// set. Until Watch is called, the process is healthy and not ready. It returns an [*AddressError].
-func Listen(address string, public bool) (*Server, error) {
+// Options configures a [Server]. Address is required.
+type Options struct {
+	Address string      // host:port; it must be a loopback address unless Public is set
+	Public  bool        // permission to listen on any address
+	TLS     *tls.Config // nil: no encryption
+	Token   string      // secret of clients that may see pages; "": none
+}
+
+// Listen starts to respond. Until Watch is called, the process is healthy and not ready; it has no
+// page until Show is called. It returns an [*AddressError].
+func Listen(o Options) (*Server, error) {
+	address := o.Address
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, &AddressError{address, "host:port is needed, 127.0.0.1:9090 is usual"}
 	}
-	if ip := net.ParseIP(host); !public && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !o.Public && !isLoopback(host) {
 		return nil, &AddressError{address, "it can be reached from other machines, and shows sweeps and " +
 			"their names; listen on 127.0.0.1, or add --http-public"}
 	}
@@ -68,7 +83,18 @@ func Listen(address string, public bool) (*Server, error) {
 	case err != nil:
 		return nil, &AddressError{address, fmt.Sprintf("no program can listen there (%v); choose another address", err)}
 	}
-	s := &Server{URL: "http://" + l.Addr().String(), ended: make(chan struct{})}
+	addr, _ := l.Addr().(*net.TCPAddr)
+	s := &Server{
+		URL: "http://" + l.Addr().String(), ended: make(chan struct{}), closing: make(chan struct{}), token: o.Token,
+		loopback: addr != nil && addr.IP.IsLoopback(), streams: make(chan struct{}, maxStreams),
+	}
+	switch {
+	case o.TLS != nil:
+		s.URL, l = "https://"+l.Addr().String(), tls.NewListener(l, o.TLS)
+	case o.Token != "" && !s.loopback:
+		_ = l.Close()
+		return nil, &AddressError{address, "a token would cross the network in the clear; add --http-cert and --http-key"}
+	}
 	s.Watch(Checks{}, prometheus.NewRegistry())
 	s.http = http.Server{
 		Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
@@ -110,9 +136,9 @@ func (s *Server) handler() http.Handler {
 		s.mu.Unlock()
 		h.ServeHTTP(w, r)
 	})
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "shatter: /healthz /readyz /metrics\n")
-	})
+	mux.HandleFunc("GET /{$}", s.showPage)
+	mux.HandleFunc("GET /sweeps/{id}", s.showPage)
+	mux.HandleFunc("GET /events", s.follow)
 	return mux
 }
 
@@ -151,12 +177,14 @@ func (s *Server) report(w http.ResponseWriter, check func() string, well string)
 	_, _ = fmt.Fprintln(w, well)
 }
 
-// Close stops the server. Pending responses have one second to finish.
+// Close stops the server. Pages that are followed get their last state. Pending responses have two
+// seconds to finish.
 func (s *Server) Close() {
 	if s == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	close(s.closing)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {
 		_ = s.http.Close()

@@ -1,11 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
 	"slices"
 
+	"github.com/shatterlab/shatter/pipeline/estimate"
+	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -103,5 +106,46 @@ func (v *tableView) drawBars(f *frame) {
 			v.Rows[i].Values = slices.Insert(v.Rows[i].Values, at, tableValue{Bar: bar})
 		}
 		return
+	}
+}
+
+// A deciding is a cell that has trials and is not decided yet.
+type deciding struct {
+	Algorithm, Cell, Trials, Low, High string
+	Settings                           []string
+	Bar                                template.HTML
+}
+
+// maxDeciding is the maximum number of cells that the page lists as being decided.
+const maxDeciding = 20
+
+// addDeciding lists the cells with trials that are not decided, those with the most trials first.
+func (v *view) addDeciding() {
+	f := v.sized
+	var open []int
+	var all []float64
+	for row := range f.Len() {
+		if f.text(row, "status") == estimate.StatusUndecided && f.Number(row, "trials") > 0 {
+			open = append(open, row)
+			all = append(all, f.Number(row, "n_low"), f.Number(row, "n_high"))
+		}
+	}
+	v.Open = len(open)
+	slices.SortStableFunc(open, func(a, b int) int { return cmp.Compare(f.Number(b, "trials"), f.Number(a, "trials")) })
+	b := NewBars(all...)
+	varying := slices.DeleteFunc(f.keys(), func(k string) bool {
+		return k == algorithmKey || trial.IsParam(k) || len(f.Distinct(f.Index(k))) < 2
+	})
+	for _, row := range open[:min(len(open), maxDeciding)] {
+		d := deciding{
+			f.text(row, algorithmKey), f.text(row, "cell"), f.text(row, "trials"), f.text(row, "n_low"),
+			f.text(row, "n_high"), nil, b.SVG(f.Number(row, "n_low"), f.Number(row, "n_high"), f.Number(row, "theory_n")),
+		}
+		for _, k := range varying {
+			if value := f.text(row, k); value != "" {
+				d.Settings = append(d.Settings, k+" "+value)
+			}
+		}
+		v.Deciding = append(v.Deciding, d)
 	}
 }

@@ -2,8 +2,6 @@ package report
 
 import (
 	"context"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -19,40 +17,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/shatterlab/shatter/pipeline/testkit"
+	"github.com/shatterlab/shatter/pipeline/testkit/chrome"
 )
-
-// browser starts a Chromium for one test. It skips the test if there is none, unless
-// SHATTER_TEST_BROWSER is "required".
-func browser(t *testing.T) context.Context {
-	t.Helper()
-	var path string
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if found, err := exec.LookPath(name); err == nil && path == "" {
-			path = found
-		}
-	}
-	if path == "" {
-		if os.Getenv("SHATTER_TEST_BROWSER") == "required" {
-			t.Fatal("no chromium, chromium-browser or google-chrome in PATH, and SHATTER_TEST_BROWSER asks for one")
-		}
-		t.Skip("no Chromium here")
-	}
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path),
-		chromedp.WSURLReadTimeout(2*time.Minute))
-	if os.Getuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatal(err)
-	}
-	return ctx
-}
 
 // A tab is an open page. It records forbidden events: requests other than for the page itself,
 // messages of the console, errors, dialogs.
@@ -161,7 +127,7 @@ const overflow = `document.documentElement.scrollWidth - document.documentElemen
 // Names that contain markup or code stay names.
 func TestPagesInBrowser(t *testing.T) {
 	testkit.Long(t)
-	chrome := browser(t)
+	started := chrome.Start(t)
 	for _, c := range []struct {
 		name    string
 		sweep   *Sweep
@@ -176,7 +142,7 @@ func TestPagesInBrowser(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			path, text := written(t, c.sweep)
 			start := time.Now()
-			b := open(t, chrome, path, 1400)
+			b := open(t, started, path, 1400)
 			marks := eval[[]int](b, marksOf)
 			t.Logf("%d bytes, figures with %v points, read in %v", len(text), marks,
 				time.Since(start).Round(10*time.Millisecond))
@@ -223,9 +189,9 @@ func (b *tab) looks(t *testing.T) {
 // when they are needed.
 func TestUseInBrowser(t *testing.T) {
 	testkit.Long(t)
-	chrome := browser(t)
+	started := chrome.Start(t)
 	path, _ := written(t, learned(t, 40))
-	b := open(t, chrome, path, 1200)
+	b := open(t, started, path, 1200)
 	const head = `[...document.querySelectorAll('#cells th')].find(h => h.textContent === 'n_star')`
 	const column = `[...document.querySelectorAll('#cells tbody tr:not([hidden])')].map(r => Number(r.cells[` + head +
 		`.cellIndex].textContent))`
@@ -254,7 +220,7 @@ func TestUseInBrowser(t *testing.T) {
 	s := learned(t, 150)
 	path, _ = written(t, s)
 	last := s.table.text(s.table.Len()-1, "cell")
-	b = open(t, chrome, path, 1200)
+	b = open(t, started, path, 1200)
 	const rows = `document.querySelectorAll('#cells tbody tr').length`
 	if n := eval[int](b, rows); n != maxShownRows {
 		t.Errorf("%d rows at first", n)

@@ -340,7 +340,7 @@ func TestCut(t *testing.T) {
 		}
 		s := sheet.Of("table", []schemas.Column{{Name: "cell", Type: schemas.TextColumn},
 			{Name: "status", Type: schemas.TextColumn}, {Name: "n_star", Type: schemas.IntColumn}}, all...)
-		v := newTableView(newFrame(s), nil, tableOrder)
+		v := newTableView(newFrame(s), nil, tableOrder, maxRows)
 		want := ""
 		if rows > maxRows {
 			want = "These are the first 5,000 of 5,001 rows. shatter table DIR --what table -o csv prints all of them, and " +

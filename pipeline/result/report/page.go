@@ -40,9 +40,11 @@ var pageScript string
 // Limits of a page.
 const (
 	maxRows       = 5000 // rows of a table; a browser lays out a few thousand per second
-	maxShownRows  = 100  // rows that the page shows before the reader asks for the others
+	maxLiveRows   = 1000
+	maxShownRows  = 100 // rows that the page shows before the reader asks for the others
 	maxFigures    = 40
 	maxShownBytes = 60 << 10 // size of the figures that are not folded
+	maxLiveBytes  = 24 << 10
 )
 
 // maxPackedBytes is the maximum size of the folded figures, packed.
@@ -52,6 +54,8 @@ const maxPackedBytes = 60 << 10
 type Page struct {
 	Name, Kind string
 	Live       string // URL of the server-sent events that replace its sections; "": none
+	State      string // a live page's first line
+	Ended      bool   // the live page will not change any more
 	Sections   []Section
 }
 
@@ -132,6 +136,20 @@ func (s *Sweep) WriteFile() (path string, err error) {
 	return path, disk.WriteFile(path, s.WriteHTML)
 }
 
+// sections lists the sections of a report, with their titles.
+var sections = [][2]string{
+	{"answer", ""}, {"deciding", "Being decided"}, {"figures", "Figures"}, {"more", ""}, {"table", "Table"},
+	{"problems", "Problems"}, {"slopes", "Fits"}, {"unknown", "What is not known"}, {"made", "How it was made"},
+}
+
+// NoSections returns the sections of a report that has no results yet. They are empty.
+func NoSections() (all []Section) {
+	for _, x := range sections {
+		all = append(all, Section{ID: x[0], Title: x[1]})
+	}
+	return all
+}
+
 // Page returns the report of the sweep.
 func (s *Sweep) Page() (*Page, error) {
 	v, err := s.view()
@@ -143,10 +161,7 @@ func (s *Sweep) Page() (*Page, error) {
 		return nil, err
 	}
 	p := &Page{Name: v.Name, Kind: "Shatter report"}
-	for _, x := range [][2]string{
-		{"answer", ""}, {"figures", "Figures"}, {"more", ""}, {"table", "Table"}, {"problems", "Problems"},
-		{"slopes", "Fits"}, {"unknown", "What is not known"}, {"made", "How it was made"},
-	} {
+	for _, x := range sections {
 		section, err := NewSection(t, x[0], x[1], v)
 		if err != nil {
 			return nil, err
@@ -165,6 +180,8 @@ type view struct {
 	Findings        []string // see render.Findings
 	Answer          []string
 	Problems        []string
+	Deciding        []deciding
+	Open            int // number of cells that are being decided
 	Table, Slopes   tableView
 	Figures, Folded []figureView
 	FiguresLeft     int // number of omitted figures
@@ -184,14 +201,21 @@ type figureView struct {
 }
 
 func (s *Sweep) view() (*view, error) {
+	most := maxRows
+	if s.Live {
+		most = maxLiveRows
+	}
 	v := &view{
 		Sweep: s, Name: s.manifest.Name, Source: s.source,
 		Findings: render.Findings(s.table.Sheet), Answer: s.answer(),
 		Partial: s.manifest.Partial,
-		Table:   newTableView(s.table, docs(result.Columns("table"), result.Columns("games")), tableOrder),
-		Slopes:  newTableView(s.fits, docs(result.Columns("fits")), slopeOrder),
+		Table:   newTableView(s.table, docs(result.Columns("table"), result.Columns("games")), tableOrder, most),
+		Slopes:  newTableView(s.fits, docs(result.Columns("fits")), slopeOrder, maxRows),
 	}
 	v.Table.drawBars(s.table)
+	if s.manifest.Partial != "" {
+		v.addDeciding()
+	}
 	v.Problems, v.Only = s.problems(), s.conditions(nil)
 	v.Unknown, v.Failures, v.RunNotes = s.unknown(), s.failures(), s.runNotes()
 	v.Alarms, v.Refuted = s.alarms(), s.refuted()
@@ -210,7 +234,10 @@ func (v *view) addFigures() error {
 		measures = append(measures, v.metric(name))
 	}
 	used := map[string]int{}
-	shown, packed := 0, 0
+	shown, packed, most := 0, 0, maxShownBytes
+	if v.Live {
+		most = maxLiveBytes
+	}
 	for _, m := range measures {
 		figures := v.draw(m, Choice{}, used)
 		slices.SortStableFunc(figures, func(a, b Figure) int { return b.longest() - a.longest() })
@@ -224,7 +251,7 @@ func (v *view) addFigures() error {
 				return err
 			}
 			fold := m.kind == kindMetric || m.kind == kindError && !v.listed()
-			if fold || shown > 0 && shown+len(svg) > maxShownBytes {
+			if fold || shown > 0 && shown+len(svg) > most {
 				v.Folded, packed = append(v.Folded, figureView{f, svg}), packed+len(svg)/7 // as gzip and base64
 				continue
 			}
@@ -326,7 +353,7 @@ func docs(columns ...[]schemas.Column) map[string]string {
 	return all
 }
 
-func newTableView(f *frame, docs map[string]string, order []string) (v tableView) {
+func newTableView(f *frame, docs map[string]string, order []string, most int) (v tableView) {
 	above, below, shown, text := render.Summary(f.Sheet)
 	v.name, v.Above, v.Below, v.All = f.Name, above, below, f.Len()
 	places := make([]int, len(shown)) // indices into a row of Summary, in the order of the page
@@ -348,7 +375,7 @@ func newTableView(f *frame, docs map[string]string, order []string) (v tableView
 		v.Columns = append(v.Columns, c)
 	}
 	seen := map[string]bool{"": true}
-	for i := range min(v.All, maxRows) {
+	for i := range min(v.All, most) {
 		line := tableRow{Values: make([]tableValue, len(places))}
 		for j, place := range places {
 			c, text := v.Columns[j], text(i, place)

@@ -108,21 +108,27 @@
   // A live page: the process sends the content of sections that have changed.
   const live = document.body.dataset.live;
   if (!live) return;
-  const say = text => byID("state").textContent = text;
-  const events = new EventSource(live);
-  events.onerror = () => say("The process does not answer; this page shows what it knew last.");
-  events.onopen = () => say("This page follows the process.");
-  events.onmessage = e => {
-    const { sections, note, end } = JSON.parse(e.data);
-    for (const [id, content] of Object.entries(sections)) {
-      const old = byID(id);
-      if (!old) continue;
-      const open = [...old.querySelectorAll("details[open] > summary")].map(s => s.textContent);
-      old.innerHTML = content;
-      for (const s of old.querySelectorAll("details > summary")) s.parentNode.open ||= open.includes(s.textContent);
-      if (id === "table") wire();
-    }
-    say(end || note || "This page follows the process.");
-    if (end) events.close();
+  const say = text => { if (byID("state").textContent !== text) byID("state").textContent = text; };
+  const replace = ([id, content]) => {
+    const old = byID(id);
+    if (!old) return;
+    const open = [...old.querySelectorAll("details[open] > summary")].map(s => s.textContent);
+    old.innerHTML = content;
+    for (const s of old.querySelectorAll("details > summary")) s.parentNode.open ||= open.includes(s.textContent);
+    if (id === "table") wire();
   };
+  const follow = () => {
+    const events = new EventSource(live);
+    events.onerror = () => {
+      say("The process does not answer: this page shows what it knew last.");
+      if (events.readyState === EventSource.CLOSED) setTimeout(follow, 5000); // the browser has given up
+    };
+    events.onmessage = e => {
+      const { sections, state, end } = JSON.parse(e.data);
+      Object.entries(sections).forEach(replace);
+      say(state);
+      if (end) events.close();
+    };
+  };
+  follow();
 })();

@@ -21,6 +21,7 @@ import (
 // A Sweep holds the contents of the result folder of a sweep.
 type Sweep struct {
 	Folder string // path of the output folder in commands; "": the path that was loaded
+	Live   bool   // the page is loaded and refreshed often, so it has to be small
 
 	dir          string
 	whole        rows
