@@ -76,15 +76,6 @@ func TestSpecialCharacters(t *testing.T) {
 	}
 }
 
-func TestTexNumbers(t *testing.T) {
-	for v, want := range map[string]string{"1": "1", "-0.5": "$-0.5$", "1.2e+08": `$1.2 \times 10^{8}$`,
-		"-1e-06": `$-1 \times 10^{-6}$`, "-": "--", "1e+100": `$1 \times 10^{100}$`} {
-		if got := texValue(v, schemas.FloatColumn); got != want {
-			t.Errorf("%s: %s, want %s", v, got, want)
-		}
-	}
-}
-
 // An unproved standing appears next to the kind of privacy, even in narrow tables.
 func TestPrivacySaysWhatIsNotProved(t *testing.T) {
 	column := func(name string) schemas.Column { return schemas.Column{Name: name, Type: schemas.TextColumn} }

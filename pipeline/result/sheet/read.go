@@ -113,7 +113,7 @@ func (s *Sheet) read(path string) (err error) {
 		return err
 	}
 	f := r.ParquetReader()
-	defer f.Close()
+	defer func() { _ = f.Close() }() // nothing was written
 	metadata, rows := f.MetaData().KeyValueMetadata(), f.NumRows()
 	if of := metadata.FindValue(FileKey); of == nil || *of != s.Name {
 		return fmt.Errorf("it is not the file %s of a result: its metadata say so", s.Name)
