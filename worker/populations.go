@@ -23,17 +23,6 @@ import (
 // maxIdle is the time for which a problem stays open without use.
 const maxIdle = 2 * time.Minute
 
-// An OpenError reports why this worker could not open a job's problem, such as missing data, a full disk or lack of
-// memory. Another worker, or this one later, may succeed.
-type OpenError struct {
-	What string // the problem or data file, in words
-	Err  error
-}
-
-func (e *OpenError) Error() string { return fmt.Sprintf("open %s: %v", e.What, e.Err) }
-
-func (e *OpenError) Unwrap() error { return e.Err }
-
 // populations holds the opened problems of this worker, which its slots share. The first slot that needs a data file
 // fetches it and lays it out in shared memory; slots that need the same file wait, others do not. An unused problem
 // is closed after maxIdle, or earlier if the open problems take more than maxBytes.
@@ -69,7 +58,7 @@ func newPopulations(life context.Context, c Config, p *processes) *populations {
 }
 
 // get returns the opened problem of a data key, which the first caller opens for all. The caller
-// must call release after use. The error is an *OpenError or that of ctx. The next call tries again.
+// must call release after use. After an error the next call tries again.
 func (ps *populations) get(ctx context.Context, key trial.Key, p schemas.Problem) (*population, error) {
 	ps.mu.Lock()
 	pop := ps.open[key]
@@ -110,7 +99,7 @@ func (ps *populations) openFor(key trial.Key, p schemas.Problem, pop *population
 		if _, digest := p.File(); digest != "" {
 			what = fmt.Sprintf("data %.12s", digest)
 		}
-		pop.err = &OpenError{What: what, Err: err}
+		pop.err = fmt.Errorf("open %s: %w", what, err)
 		delete(ps.open, key)
 		return
 	}
