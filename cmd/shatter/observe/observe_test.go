@@ -3,6 +3,8 @@ package observe
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -25,6 +27,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator/meter"
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/queue"
+	"github.com/shatterlab/shatter/pipeline/result/report"
 	"github.com/shatterlab/shatter/worker"
 )
 
@@ -294,4 +297,46 @@ func FuzzRequest(f *testing.F) {
 			t.Errorf("%s %q: %s", r.Method, r.URL.Path, w.Body)
 		}
 	})
+}
+
+// Pages are for this machine, under its own names, or for clients with the token.
+func TestWhoSeesPages(t *testing.T) {
+	const token = "0123456789abcdef"
+	for _, tt := range []struct {
+		options    Options
+		host, auth string
+		want       int
+	}{
+		{Options{Address: "127.0.0.1:0"}, "127.0.0.1:9090", "", 200},
+		{Options{Address: "127.0.0.1:0"}, "localhost", "", 200},
+		{Options{Address: "127.0.0.1:0"}, "[::1]:80", "", 200},
+		{Options{Address: "127.0.0.1:0"}, "evil.example", "", 403},
+		{Options{Address: ":0", Public: true}, "127.0.0.1", "", 403},
+		{Options{Address: ":0", Public: true, TLS: &tls.Config{}}, "127.0.0.1", "", 403},
+		{Options{Address: ":0", Public: true, TLS: &tls.Config{}, Token: token}, "me.example", token, 200},
+		{Options{Address: ":0", Public: true, TLS: &tls.Config{}, Token: token}, "me.example", token + "x", 401},
+		{Options{Address: "127.0.0.1:0", Token: token}, "127.0.0.1", "", 401},
+	} {
+		s, err := Listen(tt.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Show(func(context.Context, string) (*report.Page, error) { return &report.Page{Ended: true}, nil })
+		for _, path := range []string{"/", "/sweeps/x", "/events"} {
+			r := httptest.NewRequest(http.MethodGet, path, nil)
+			if r.Host = tt.host; tt.auth != "" {
+				r.SetBasicAuth("any", tt.auth)
+			}
+			w := httptest.NewRecorder()
+			s.handler().ServeHTTP(w, r)
+			if w.Code != tt.want {
+				t.Errorf("%+v, host %s, token %q: %s: %d, want %d", tt.options, tt.host, tt.auth, path, w.Code, tt.want)
+			}
+		}
+		s.Close()
+	}
+	if _, err := Listen(Options{Address: ":0", Public: true, Token: token}); err == nil ||
+		!strings.Contains(err.Error(), "--http-cert") {
+		t.Errorf("a token without TLS: %v", err)
+	}
 }
