@@ -552,3 +552,13 @@ func TestShort(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// numpy and Go have different NaNs; zeros have signs.
+func TestSameAnswers(t *testing.T) {
+	if err := sameAnswers([]float64{math.NaN()}, []float64{math.Float64frombits(0x7ff8 << 48)}); err != nil {
+		t.Error(err)
+	}
+	if sameAnswers([]float64{0}, []float64{math.Copysign(0, -1)}) == nil {
+		t.Error("0 and -0 are called equal")
+	}
+}

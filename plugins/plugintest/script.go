@@ -405,11 +405,17 @@ func sameAnswers(want, got []float64) error {
 		return fmt.Errorf("%d answers instead of %d", len(got), len(want))
 	}
 	for i := range want {
-		if math.Float64bits(want[i]) != math.Float64bits(got[i]) {
+		if !equal(want[i], got[i]) {
 			return fmt.Errorf("the answer to point %d is %v, and the first time %v", i, got[i], want[i])
 		}
 	}
 	return nil
+}
+
+// equal reports whether two numbers are equal to the last bit. All NaNs, of which libraries have
+// several, are equal.
+func equal(a, b float64) bool {
+	return math.Float64bits(a) == math.Float64bits(b) || math.IsNaN(a) && math.IsNaN(b)
 }
 
 // sameLabels returns an error if trial j of want and trial k of got differ in the labels or marks
@@ -431,7 +437,7 @@ func sameTrial(want *transcript, j int, got *transcript, k int) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(want.metrics)) {
-		if a, b := want.metrics[name][j], got.metrics[name][k]; math.Float64bits(a) != math.Float64bits(b) {
+		if a, b := want.metrics[name][j], got.metrics[name][k]; !equal(a, b) {
 			return fmt.Errorf("metric %q is %v, and the first time %v", name, b, a)
 		}
 	}
