@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -152,4 +153,19 @@ func (c *cluster) registry() *queue.Registry {
 		c.Fatal(err)
 	}
 	return r
+}
+
+// A list of more sweeps than a person reads ends with their number.
+func TestManySweeps(t *testing.T) {
+	var out, errs strings.Builder
+	c := sweepsCommand()
+	c.SetOut(&out)
+	c.SetErr(&errs)
+	if err := writeSweeps(slices.Repeat([]*sweepStatus{{Name: "s"}}, 26521), c); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Count(out.String(), "\n")
+	if lines != 501 || !strings.HasPrefix(errs.String(), "and 26,021 older ones") {
+		t.Errorf("%d lines, %s", lines, &errs)
+	}
 }

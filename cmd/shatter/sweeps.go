@@ -27,7 +27,7 @@ const statesHelp = `A sweep is
   cancelled  shatter cancel was called; outcomes are kept, and resume continues
   done       every cell is decided or has failed: the result is whole
   failed     no coordinator can run it; the reason says why
-  deleted  shatter delete was called; the next coordinator removes it
+  deleted    shatter delete was called; the next coordinator removes it
 
 None of these is stored: they follow from the submission and the desired state, and from what the
 sweep's leader answers at the moment. Trials are the outcomes in its ledger: as its leader says, or
@@ -44,16 +44,24 @@ func sweepsCommand() *cobra.Command {
 // mostName is the maximal number of letters of a name in a list, as in sweep files.
 const mostName = 64
 
+// mostSweeps is the number of sweeps in a list for people.
+const mostSweeps = 500
+
 // writeSweeps prints a line for each sweep.
 func writeSweeps(list []*sweepStatus, c *cobra.Command) error {
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	left := list[min(len(list), mostSweeps):]
 	fmt.Fprintln(w, "ID\tNAME\tSTATE\tCELLS\tTRIALS\tBY\tSUBMITTED\tWHY")
-	for _, s := range list {
+	for _, s := range list[:len(list)-len(left)] {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, wording.OneLine(s.Name, mostName), s.State, s.cells(),
 			s.trials(), wording.OneLine(s.By, mostName), s.At.Local().Format(time.DateTime),
 			wording.OneLine(s.Reason, mostShown))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil || len(left) == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(c.ErrOrStderr(), "and %s older ones: -o json lists all\n", wording.Thousands(float64(len(left))))
+	return err
 }
 
 // list returns the statuses of all sweeps, the newest first, except sweeps of other releases.
