@@ -86,7 +86,7 @@ def damage(r):
 
 
 def cancel_and_resume():
-    big = {**SWEEP, "name": "big", "algorithms": ["expmech/em", mine], "trials": 2000}
+    big = {**SWEEP, "name": "big", "algorithms": ["expmech/em", mine], "trials": 400}
     r = shatter.run(big, wait=False, cache="off")
     assert r.running and r.partial
     while not r.progress["trials"]:
@@ -94,7 +94,7 @@ def cancel_and_resume():
     raises(TimeoutError, lambda: r.wait(0.01))
     assert r.cancel().wait() is r and not r.running and "interrupted" in r.partial, r.partial
     r = shatter.run(big, cache="off")
-    assert r.summary["trials"] < r.summary["counted"] == 36000 and not r.partial, r.summary  # some were kept
+    assert r.summary["trials"] < r.summary["counted"] == 7200 and not r.partial, r.summary  # some were kept
     assert r.digest == shatter.run(big, out="whole", cache="off").digest
 
 
@@ -129,7 +129,7 @@ def estimators():
                        shatter.sklearn(DecisionTreeClassifier(max_features=1, splitter="random")),
                        shatter.sklearn(make_pipeline(StandardScaler(), LogisticRegression()), name="sklearn/scaled")],
         "goal": {"alpha": 0.1, "beta": 0.1}, "n": [2, 100], "trials": 20,
-    }, recheck="all")
+    }, recheck="all", workers=1)
     got = {row["algorithm"]: row for row in r.curve({"n": 100}).rows()}
     assert got["sklearn/logistic-regression"]["error_mean"] < 0.1, got
     assert r.table({"algorithm": "sklearn/logistic-regression"})["evaluation"][0] == "exact"
