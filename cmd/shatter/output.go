@@ -18,7 +18,7 @@ const textWidth = 100
 
 // writeJSON writes a value for people and programs.
 func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	e := json.NewEncoder(sanitized(w))
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(v)

@@ -88,6 +88,9 @@ func (f *plotFlags) plot(c *cobra.Command, dir string) error {
 	}
 	if f.out == "" {
 		f.out = filepath.Join(dir, "figures")
+		if info, err := os.Lstat(f.out); err == nil && info.Mode()&os.ModeSymlink != 0 {
+			return wrong("%s is a symbolic link, which may lead out of the result: name a folder with --out", f.out)
+		}
 	}
 	if err := os.MkdirAll(f.out, 0o777); err != nil {
 		return err

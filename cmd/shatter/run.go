@@ -16,6 +16,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/cache"
+	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/wording"
@@ -120,6 +121,9 @@ func (f *runFlags) check() error {
 		return wrong("--attach is for plugins of this machine: leave out --server")
 	case f.credentials != "" && f.url == "":
 		return wrong("--creds is for --server, which is not given")
+	}
+	if err := disk.CheckOwn(cacheDir(f.cache)); err != nil {
+		return wrong("--cache: its trials could be forged: %w; choose another folder, or off", err)
 	}
 	complete := f.resolve
 	if f.url == fromEnvironment {

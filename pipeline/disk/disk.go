@@ -73,6 +73,22 @@ func Lock(ctx context.Context, f *os.File, kind Kind) error {
 	}
 }
 
+// CheckOwn returns an error about an existing folder that belongs to another user, or to which other
+// users may write.
+func CheckOwn(path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Getuid() || info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("%q can be changed by other users", path)
+	}
+	return nil
+}
+
 // Open opens a file named by a user or a plugin, for reading. It rejects files that are not
 // regular, such as a named pipe, which would block the reader, or a device, which has no end.
 // size is the present size: read no more, because a file may grow during the read.
