@@ -238,6 +238,7 @@ func (x *clusterPages) view(ctx context.Context, r *remote) clusterView {
 	if time.Since(x.at) < clusterEvery {
 		return x.root
 	}
+	ctx = context.WithoutCancel(ctx) // other clients get the answer too
 	v := clusterView{Busy: map[string]int{}, Quarantined: map[string][]string{}, Remarks: map[string]string{}}
 	var left strings.Builder // descriptions of what cannot be read
 	var err, failed error
