@@ -3,10 +3,13 @@ package testkit
 import (
 	"os"
 	"testing"
+
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// LongRun reports whether SHATTER_TEST_LONG is set, for tests that do less in the ordinary run.
-var LongRun = os.Getenv("SHATTER_TEST_LONG") != ""
+// LongRun reports whether SHATTER_TEST_LONG is set, for tests that do less in the ordinary run. It
+// is true in plugins too, because a test that was not skipped has started them.
+var LongRun = os.Getenv("SHATTER_TEST_LONG") != "" || os.Getenv(pluginv1.CookieKey) != ""
 
 // Long skips a test in the ordinary run because it takes seconds of a quiet core or tests a
 // probability over many repetitions. The same code is covered there, and under the race detector,
