@@ -17,7 +17,7 @@ func TestBudget(t *testing.T) {
 	t.Parallel()
 	want := reference(t)
 	budgets := []Budget{{Trials: 600}, {Time: 100 * time.Millisecond}}
-	if !testkit.LongRun {
+	if !testkit.LongRun() {
 		budgets = budgets[:1]
 	}
 	for _, budget := range budgets {

@@ -73,7 +73,7 @@ func TestHonest(t *testing.T) {
 	testkit.Serial(t)
 	t.Parallel()
 	trials, share, least := recordedTrials, "0", int64(0)
-	if testkit.LongRun {
+	if testkit.LongRun() {
 		trials, share, least = 30, "all", 2500
 	}
 	rechecked, seen, recorded := int64(0), map[any]bool{}, recording{}

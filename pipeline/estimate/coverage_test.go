@@ -139,7 +139,7 @@ func TestCoverage(t *testing.T) {
 			if c.star != 0 && truth != c.star {
 				t.Errorf("n* = %d, want %d", truth, c.star)
 			}
-			if !testkit.LongRun {
+			if !testkit.LongRun() {
 				c.runs /= 20
 			}
 			misses, decided := 0, 0

@@ -36,7 +36,7 @@ func TestFallsAreFound(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			found, runs, find := 0, 4, usual()
 			find.From, find.Within = 16, 1.25
-			if testkit.LongRun {
+			if testkit.LongRun() {
 				runs = 200
 			}
 			var plain, all int64
@@ -65,7 +65,7 @@ func TestFallsAreFound(t *testing.T) {
 // the spot checks need at most a quarter of the trials on average.
 func TestNobodyIsAccused(t *testing.T) {
 	runs := 4
-	if testkit.LongRun {
+	if testkit.LongRun() {
 		runs = 120
 	}
 	for name, rate := range map[string]func(int64) float64{
