@@ -42,6 +42,7 @@ seed: %d
 // path.
 func TestNeedleTable(t *testing.T) {
 	testkit.Long(t)
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	file := write(t, filepath.Join(t.TempDir(), "needle.yaml"), fmt.Sprintf(needleSweep, 11))
 	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2")

@@ -21,6 +21,7 @@ type attack struct {
 
 const (
 	search  = "n: {from: 4, to: 64, within: 2}\ntrials: {max: 2000}\n"
+	few     = "n: [16]\ntrials: 40\n"
 	private = "privacy: {epsilon: 1, delta: 1e-6}\n"
 	tenth   = "goal: {alpha: 0.1, beta: 0.1}\n"
 	queries = "task: predict\nqueries: 100\n" + search + private + tenth
@@ -53,11 +54,11 @@ problem: {class: halfspace, d: 10, margin: 0.1, distribution: iso, test: 2000}
 	{"cheat/locks", search + private + tenth + `
 problem: {class: halfspace, d: 10, margin: 0.5, distribution: skew, test: 2000}
 `, exitIntegrity, "failed", "answers depend on other points"},
-	{"cheat/lost", search + private + tenth + `
+	{"cheat/lost", few + private + tenth + `
 problem: {class: halfspace, d: 10, margin: 0.5, distribution: iso, test: 2000}
-limits: {memory: 128 MiB}
+limits: {memory: 48 MiB}
 `, exitIntegrity, "failed", "twice the limits of the first run are not enough for it"},
-	{"cheat/probes", queries + `
+	{"cheat/probes", strings.Replace(queries, search, few, 1) + `
 problem: {class: halfspace, d: 10, margin: 0.5, distribution: skew}
 adversary: {kind: stochastic}
 `, exitIntegrity, "failed", "answers depend on other points"},

@@ -74,6 +74,7 @@ func TestSameBytes(t *testing.T) {
 // process, socket or file.
 func TestKilled(t *testing.T) {
 	testkit.Long(t)
+	t.Parallel()
 	shatter := binary(t)
 	tmp := t.TempDir()
 	file := write(t, filepath.Join(t.TempDir(), "sweep.yaml"), strings.Replace(smallSweep, "1000", "24000", 1))

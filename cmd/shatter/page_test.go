@@ -133,6 +133,7 @@ func text(t *testing.T, tab context.Context, selector string) string {
 // A browser shows a run from its beginning to its end, and the result afterwards.
 func TestRunInBrowser(t *testing.T) {
 	testkit.Long(t)
+	t.Parallel()
 	browser := chrome.Start(t)
 	url, wait := startRun(t)
 	if err := chromedp.Do(browser, chromedp.Navigate(url)); err != nil {
@@ -152,6 +153,7 @@ func TestRunInBrowser(t *testing.T) {
 // The page of a coordinator that was killed and started again shows the sweep to its end.
 func TestCoordinatorInBrowser(t *testing.T) {
 	testkit.Long(t)
+	t.Parallel()
 	browser := chrome.Start(t)
 	c := newCluster(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

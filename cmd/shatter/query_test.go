@@ -135,6 +135,7 @@ func TestOtherReaders(t *testing.T) {
 		t.Skip("the readers are not installed: run npm install in cmd/shatter/testdata/node")
 	}
 	testkit.Long(t)
+	t.Parallel()
 	dir := finished(t, smallSweep)
 	tmp := t.TempDir()
 	if err := os.CopyFS(tmp, os.DirFS("testdata/node")); err != nil {

@@ -96,7 +96,7 @@ func scriptUntil(ts *testscript.TestScript, _ bool, args []string) {
 		if time.Now().After(end) {
 			ts.Fatalf("waited for %q in vain; last:\n%s", args[0], out)
 		}
-		time.Sleep(250 * time.Millisecond)
+		time.Sleep(time.Second) // each command takes a tenth of a second of a core, or more
 	}
 }
 
