@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"crypto/sha256"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -372,15 +373,17 @@ func testSlot(t testing.TB) *slot {
 func jobOf(t testing.TB, s *slot, algorithm string, p schemas.Problem, n, trials int64) *trial.Job {
 	t.Helper()
 	problemtest.Resolve(t, &p)
-	key := trial.Key{2}
-	key[1] = byte(len(s.w.populations.open))
+	sampled, err := trial.Canonical(p.Sampled())
+	if err != nil {
+		t.Fatal(err)
+	}
 	if file, digest := p.File(); digest != "" {
 		s.w.populations.Files[digest] = file
 	}
 	return &trial.Job{
 		Sweep: "s", ID: "i", N: n, Count: trials, Plugin: "d",
 		Cell: &trial.Cell{
-			Key: trial.Key{1}, DataKey: key, NoiseKey: trial.Key{3}, AdversaryKey: trial.Key{4},
+			Key: trial.Key{1}, DataKey: sha256.Sum256(sampled), NoiseKey: trial.Key{3}, AdversaryKey: trial.Key{4},
 			Task: "learn", Problem: &p, Algorithm: algorithm, Alpha: 0.1, Beta: 0.1, Means: true,
 			Metrics: []string{"process", "turn"}, Evaluation: &problem.Evaluation{},
 		},
