@@ -207,7 +207,7 @@ type clusterView struct {
 
 const (
 	clusterEvery   = 2 * time.Second // minimum time between two requests to the server
-	maxClusterRows = 200             // sweeps and workers that the page lists
+	maxClusterRows = 200             // sweeps that the page lists
 )
 
 // page is the source of a coordinator's pages.
