@@ -88,8 +88,8 @@ func (ps *populations) openFor(key trial.Key, p schemas.Problem, pop *population
 	if err == nil { // lay out its data as a table
 		err = opened.Seal(func(rows int) []int32 { return tableOrder(key, rows) })
 	}
-	defer ps.closeUnused()
 	defer close(pop.opened)
+	defer ps.closeUnused()
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	pop.users--
