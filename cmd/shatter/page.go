@@ -198,7 +198,6 @@ type clusterView struct {
 	More        int // number of sweeps that are left out
 	Workers     []*fleet.Worker
 	Slots       int
-	Busy        map[string]int      // number of running jobs by worker
 	Quarantined map[string][]string // names of sweeps by worker in quarantine
 	Storage     *queue.Storage      // nil: not known
 	Remarks     map[string]string   // remarks and refusals, by worker
@@ -239,20 +238,15 @@ func (x *clusterPages) view(ctx context.Context, r *remote) clusterView {
 		return x.root
 	}
 	ctx = context.WithoutCancel(ctx) // other clients get the answer too
-	v := clusterView{Busy: map[string]int{}, Quarantined: map[string][]string{}, Remarks: map[string]string{}}
-	var left strings.Builder // descriptions of what cannot be read
-	var err, failed error
-	if v.Sweeps, err = r.statuses(ctx, &left); err != nil {
-		failed = errors.Join(failed, err)
+	v := clusterView{Quarantined: map[string][]string{}, Remarks: map[string]string{}}
+	var left strings.Builder // descriptions of sweeps and workers that cannot be read
+	var noSweeps, noWorkers error
+	v.Sweeps, noSweeps = r.statuses(ctx, &left)
+	v.Workers, noWorkers = r.heartbeats(ctx, &left)
+	if err := errors.Join(noSweeps, noWorkers); err != nil {
+		left.WriteString(err.Error())
 	}
-	if v.Workers, err = r.heartbeats(ctx, &left); err != nil {
-		failed = errors.Join(failed, err)
-	}
-	if failed != nil {
-		left.WriteString(failed.Error())
-	}
-	v.Errors = strings.Split(strings.TrimSpace(left.String()), "\n")
-	v.Errors = slices.DeleteFunc(v.Errors, func(line string) bool { return line == "" })
+	v.Errors = strings.FieldsFunc(left.String(), func(r rune) bool { return r == '\n' })
 	for _, s := range v.Sweeps {
 		if s.answer != nil && s.answer.Progress != nil {
 			for _, w := range s.answer.Progress.Quarantined {
@@ -262,11 +256,6 @@ func (x *clusterPages) view(ctx context.Context, r *remote) clusterView {
 	}
 	for _, w := range v.Workers {
 		v.Slots += w.Slots
-		for _, h := range w.Held {
-			if h.Running > 0 {
-				v.Busy[w.Name]++
-			}
-		}
 		v.Remarks[w.Name] = remarks(w)
 	}
 	v.More = max(0, len(v.Sweeps)-maxClusterRows)

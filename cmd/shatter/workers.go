@@ -61,12 +61,9 @@ func writeWorkers(list []*fleet.Worker, c *cobra.Command) error {
 	fmt.Fprintln(w, "NAME\tSLOTS\tBUSY\tWAITING\tSWEEPS\tCPU TIME\tSINCE\tPLATFORM\tPROFILE\tREMARKS")
 	slots, busy := 0, 0
 	for _, x := range list {
-		running, sweeps := 0, map[string]bool{}
+		running, sweeps := x.Busy(), map[string]bool{}
 		for _, h := range x.Held {
 			sweeps[h.Sweep] = true
-			if h.Running > 0 {
-				running++
-			}
 		}
 		slots, busy = slots+x.Slots, busy+running
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", printable(x.Name), x.Slots, running, len(x.Held)-running,

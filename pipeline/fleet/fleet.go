@@ -40,6 +40,16 @@ type Worker struct {
 	Seen     time.Time `json:"-"`              // time of the heartbeat, if the reader sets it
 }
 
+// Busy returns the number of jobs that run.
+func (w *Worker) Busy() (jobs int) {
+	for _, h := range w.Held {
+		if h.Running > 0 {
+			jobs++
+		}
+	}
+	return jobs
+}
+
 // Held is a job assigned to a worker.
 type Held struct {
 	Sweep   string  `json:"sweep"`

@@ -138,12 +138,7 @@ func (s sink) counts(c meter.Counts) {
 }
 
 func (s sink) works(o worker.Overview) {
-	running := 0
-	for _, h := range o.Heartbeat.Held {
-		if h.Running > 0 {
-			running++
-		}
-	}
+	running := o.Heartbeat.Busy()
 	s.put("shatter_worker_slots", float64(o.Heartbeat.Slots))
 	s.put("shatter_worker_jobs_running", float64(running))
 	s.put("shatter_worker_jobs_waiting", float64(len(o.Heartbeat.Held)-running))
