@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"github.com/shatterlab/shatter/pipeline/concept"
+	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -140,8 +140,8 @@ func (e *entry) setting(options []int) setting {
 			set(&s)
 		}
 	}
-	if e.disguised && s.problem.Data != nil {
-		s.problem.Disguise = concept.ShapeOf(s.problem.Class) == concept.Ball
+	if e.disguised {
+		s.problem.Disguise = problem.CanDisguise(s.problem)
 	}
 	if !e.algorithm.GetPrivate() {
 		s.epsilon, s.delta = 0, 0

@@ -231,8 +231,7 @@ func (o *opener) openProblem(written schemas.Problem) (*openedProblem, error) {
 
 // warnBare warns of an algorithm of a plugin that gets data for halfspaces as they are.
 func (o *opener) warnBare(d *draft) {
-	p, ball := d.setting.problem, concept.ShapeOf(d.setting.problem.Class) == concept.Ball
-	if d.entry.algorithm.Plugin != "" && p.Data != nil && ball && !p.Disguise {
+	if p := d.setting.problem; d.entry.algorithm.Plugin != "" && problem.CanDisguise(p) && !p.Disguise {
 		o.warn(fmt.Sprintf("disguise: false: %s gets the rows of %s as they are; if it knows this data from elsewhere, "+
 			"it needs fewer examples than a learner that does not", d.entry.algorithm.GetName(), p.Data.File))
 	}

@@ -153,6 +153,11 @@ func checkFits(p *schemas.Problem) error {
 	return nil
 }
 
+// CanDisguise reports whether the rows of a problem can be disguised: data for halfspaces.
+func CanDisguise(p *schemas.Problem) bool {
+	return p.Data != nil && concept.ShapeOf(p.Class) == concept.Ball
+}
+
 // checkDisguise rejects a disguise except for data for halfspaces.
 func checkDisguise(p *schemas.Problem, shape concept.Shape) error {
 	switch {
