@@ -83,10 +83,16 @@ func CheckOwn(path string) error {
 	if err != nil {
 		return err
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Getuid() || info.Mode().Perm()&0o022 != 0 {
+	if !IsOwn(info, 0o022) {
 		return fmt.Errorf("%q can be changed by other users", path)
 	}
 	return nil
+}
+
+// IsOwn reports whether a file belongs to this user and has none of the forbidden permissions.
+func IsOwn(info fs.FileInfo, forbidden fs.FileMode) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Getuid() && info.Mode().Perm()&forbidden == 0
 }
 
 // Open opens a file named by a user or a plugin, for reading. It rejects files that are not

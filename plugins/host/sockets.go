@@ -66,8 +66,7 @@ func checkPrivate(dir string) error {
 	if err != nil {
 		return fmt.Errorf("look at the directory for sockets: %w", err)
 	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || int(st.Uid) != os.Getuid() || !info.IsDir() || info.Mode().Perm()&0o077 != 0 {
+	if !info.IsDir() || !disk.IsOwn(info, 0o077) {
 		return fmt.Errorf("the directory for sockets, %q, must be a directory of this user that nobody else may enter "+
 			"(mode 0700); remove it", dir)
 	}
