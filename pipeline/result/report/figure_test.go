@@ -352,8 +352,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// The page of a sweep with the largest number of rows is small, however many figures it has. What is
-// packed expands to the rest of the table.
+// The page of a sweep with the largest number of rows is small, however many figures it has. Its
+// packed part expands to the rest of the table.
 func TestPageSize(t *testing.T) {
 	s := learned(t, 2000)
 	var rows []int

@@ -39,16 +39,16 @@ var pageScript string
 
 // Limits of a page.
 const (
-	maxRows       = 5000 // rows of a table; a browser lays out a few thousand per second
-	maxLiveRows   = 1000
-	maxShownRows  = 100 // rows that the page shows before the reader asks for the others
-	maxFigures    = 40
-	maxShownBytes = 60 << 10 // size of the figures that are not folded
-	maxLiveBytes  = 24 << 10
-)
+	maxRows      = 5000 // rows of a table; a browser lays out a few thousand per second
+	maxLiveRows  = 1000
+	maxShownRows = 100 // rows that the page shows before the reader asks for the others
+	maxFigures   = 40
 
-// maxPackedBytes is the maximum size of the folded figures, packed.
-const maxPackedBytes = 60 << 10
+	// Size of the figures that are not folded, and of the folded ones, packed.
+	maxShownBytes  = 60 << 10
+	maxLiveBytes   = 24 << 10
+	maxPackedBytes = 60 << 10
+)
 
 // A Page is a page of HTML: a file, or the state of a process that a browser follows.
 type Page struct {
