@@ -26,13 +26,17 @@ func withRechecks(share float64) func(*Config) { return func(c *Config) { c.Rech
 func second(as string, kind trial.Recheck, change func(f *fake, b *ledger.Batch, row int)) script {
 	return func(f *fake, job *trial.Job, b *ledger.Batch) {
 		for row := range b.Repetition {
-			if job.Cell.As == as && (kind == "any" && job.Recheck != "" || job.Recheck == kind) {
+			if job.Cell.As == as && (kind == "any" && job.Recheck != "" || job.Recheck == kind ||
+				kind == alone && job.Recheck != "" && job.Count == 1) {
 				change(f, b, row)
 			}
 		}
 		f.publish(b)
 	}
 }
+
+// alone stands for all rechecks of one trial, without earlier ones.
+const alone = trial.Recheck("alone")
 
 // spoil changes the metric of an outcome.
 func spoil(b *ledger.Batch, row int, by float64) {
@@ -115,10 +119,10 @@ func TestContradictions(t *testing.T) {
 				b.Status[row], b.Kind[row] = ledger.Failed, "recheck"
 				b.Error[row], b.Values[0][row] = math.NaN(), math.NaN()
 			}), schemas.CausePoints},
-		{"earlier trials", second("plain-3", "any", always), schemas.CauseEarlier},
+		{"earlier trials", second("plain-3", alone, always), schemas.CauseEarlier},
 		{"chance", second("plain-3", "any", chance), schemas.CauseChance},
 		{"not alone", func(f *fake, job *trial.Job, b *ledger.Batch) {
-			if job.Recheck == trial.RecheckAlone {
+			if job.Recheck == trial.RecheckFresh {
 				lose(b, job.First)
 			}
 			second("plain-3", trial.RecheckShuffled, always)(f, job, b)
@@ -130,7 +134,14 @@ func TestContradictions(t *testing.T) {
 				}
 			}
 			f.publish(b)
-		}, schemas.CauseEarlier},
+		}, schemas.CauseUnknown},
+		{"a recheck that nothing repeats", func(f *fake, job *trial.Job, b *ledger.Batch) {
+			if job.Count > 1 {
+				second("plain-3", trial.RecheckShuffled, always)(f, job, b)
+			} else {
+				f.publish(b)
+			}
+		}, schemas.CauseUnknown},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -151,7 +162,10 @@ func TestContradictions(t *testing.T) {
 			if c.name == "a worker that lies" && (x.Worker != "fake" || !strings.Contains(s.Alarms[0], `worker "fake"`)) {
 				t.Errorf("the liar is not named: %+v", x)
 			}
-			if c.cause == schemas.CauseUnknown && !strings.Contains(s.Alarms[0], "too slow") {
+			note := map[string]string{
+				"not alone": "too slow", "a worker that lies": "not with the record", "a recheck that nothing repeats": "with the record",
+			}[c.name]
+			if !strings.Contains(s.Alarms[0], note) {
 				t.Errorf("the reason is not named: %s", s.Alarms)
 			}
 			row := tableLine(t, dir, x.Cell)
@@ -203,7 +217,7 @@ func TestStrongestEvidence(t *testing.T) {
 	s, _, err := setup{dir: dir, change: withRechecks(0.05), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
 		for row, rep := range b.Repetition {
 			if job.Cell.As == "plain-0" &&
-				(job.Recheck == trial.RecheckShuffled || job.Recheck == trial.RecheckAlone && rep%2 == 1) {
+				(job.Recheck == trial.RecheckShuffled || job.Recheck == trial.RecheckFresh && job.Count == 1 && rep%2 == 1) {
 				spoil(b, row, 1)
 			}
 		}

@@ -39,11 +39,13 @@ type Contradiction struct {
 // Cause is something other than the trial on which its outcome depends.
 type Cause string
 
-// The causes. To find them, Shatter runs the trial twice alone, each time in a fresh process:
-// chance if the two differ; earlier if they agree and the record differs; otherwise points.
+// The causes. To find them, Shatter runs the trial alone ten times, each time in a fresh process, and
+// repeats two other sessions: after earlier trials, and with its points in another order. The cause
+// is chance if identical sessions differ. Another cause is named only if the runs alone agree, and
+// both runs of the other session differ from them.
 const (
 	CausePoints  Cause = "points"  // other points in the requests
-	CauseEarlier Cause = "earlier" // earlier trials in the process; or the record is wrong
+	CauseEarlier Cause = "earlier" // earlier trials in the process
 	CauseChance  Cause = "chance"  // randomness other than the trial's seed
 	CauseLimit   Cause = "limit"   // a limit that the recheck exceeded even when doubled, and the first run did not
 	CauseUnknown Cause = "unknown"
@@ -59,7 +61,7 @@ func (c Cause) String() string {
 	case CausePoints:
 		return "answers depend on other points"
 	case CauseEarlier:
-		return "answers depend on earlier trials, or the record is wrong"
+		return "answers depend on earlier trials"
 	case CauseChance:
 		return "answers depend on randomness other than the seed"
 	case CauseDeclared:
@@ -67,7 +69,7 @@ func (c Cause) String() string {
 	case CauseLimit:
 		return "twice the limits of the first run are not enough for it"
 	}
-	return "the cause is unknown"
+	return "the cause is not determined"
 }
 
 // Sentence describes the contradiction. It names workers only if named is set: result files do not contain their
@@ -79,12 +81,11 @@ func (c Contradiction) Sentence(named bool) string {
 		cause += fmt.Sprintf(" (first run by worker %q, second by %q)", c.Worker, c.Second)
 	}
 	switch {
-	case c.Cause == CauseEarlier && !apart && named && c.Worker != "":
-		cause += fmt.Sprintf(" (worker %q made it)", c.Worker)
-	case c.Cause == CauseLimit && named && c.Note != "":
+	case !named || c.Note == "":
+	case c.Cause == CauseUnknown && !apart && c.Worker != "":
+		cause += fmt.Sprintf(" (%s; worker %q made the record)", c.Note, c.Worker)
+	default:
 		cause += fmt.Sprintf(" (%s)", c.Note)
-	case c.Cause == CauseUnknown && named && c.Note != "":
-		cause += fmt.Sprintf(" (the trial was lost when run alone: %s)", c.Note)
 	}
 	return fmt.Sprintf("the recheck of trial %s differs from the record (%s): %s; %d of %d rechecked trials differ",
 		c.Trial, c.Difference, cause, c.Different, c.Rechecked)

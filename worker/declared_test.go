@@ -44,7 +44,7 @@ func TestDeclaredErrors(t *testing.T) {
 		if slices.Max(declared.Error) == 0 {
 			t.Errorf("%s: no trial errs", name)
 		}
-		for _, recheck := range []trial.Recheck{trial.RecheckShuffled, trial.RecheckAlone} {
+		for _, recheck := range []trial.Recheck{trial.RecheckShuffled, trial.RecheckFresh} {
 			again := runJob(t, s, rechecked(j, recheck, picks[:3]...))
 			if differ, failed := differing(declared, again); differ > 0 || failed > 0 {
 				t.Errorf("%s, recheck %q: %d trials differ", name, recheck, differ)

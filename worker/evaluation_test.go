@@ -68,8 +68,8 @@ func plainOrder(t *testing.T, s *slot, name string, p schemas.Problem) {
 	if name == "drawn, one long" {
 		j.Count = 2
 	}
-	for _, recheck := range []trial.Recheck{"", trial.RecheckShuffled, trial.RecheckAlone} {
-		if j.Recheck = recheck; recheck == trial.RecheckAlone {
+	for _, recheck := range []trial.Recheck{"", trial.RecheckShuffled, trial.RecheckFresh} {
+		if j.Recheck = recheck; recheck == trial.RecheckFresh {
 			j.Count = 1
 		}
 		out := runJob(t, s, j)

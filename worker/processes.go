@@ -133,7 +133,7 @@ func (s *slot) withProcess(ctx context.Context, job *jobRun, memory int64, fresh
 	}
 	err := use(p)
 	var small *host.SizeError
-	if err != nil && !errors.As(err, &small) || job.Recheck == trial.RecheckAlone {
+	if err != nil && !errors.As(err, &small) || job.Recheck == trial.RecheckFresh {
 		p.Stop()
 	} else {
 		s.w.processes.put(p)

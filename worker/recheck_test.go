@@ -62,7 +62,7 @@ func TestHonestRechecks(t *testing.T) {
 			if algorithm != "test/coin" || name != "exact" && name != "data" {
 				continue // a process per trial takes long
 			}
-			if differ, _ := differing(first, runJob(t, s, rechecked(j, trial.RecheckAlone, 59))); differ > 0 {
+			if differ, _ := differing(first, runJob(t, s, rechecked(j, trial.RecheckFresh, 59))); differ > 0 {
 				t.Errorf("%s, %s: %d trials differ alone", algorithm, name, differ)
 			}
 		}
@@ -98,9 +98,9 @@ func TestDishonestRechecks(t *testing.T) {
 			if name != "needle" {
 				continue // a process per trial takes long
 			}
-			differ, _ = differing(first, runJob(t, s, rechecked(j, trial.RecheckAlone, 7, 59)))
+			differ, _ = differing(first, runJob(t, s, rechecked(j, trial.RecheckFresh, 59)))
 			if expect.same != (differ == 0) {
-				t.Errorf("%s, %s: %d of 2 trials differ alone", algorithm, name, differ)
+				t.Errorf("%s, %s: %d of 1 trials differ alone", algorithm, name, differ)
 			}
 		}
 	}
@@ -143,7 +143,7 @@ func TestRechecksAtGames(t *testing.T) {
 		if slices.Contains(first.Status, ledger.Failed) {
 			t.Fatalf("%s: %v", name, first.Reason)
 		}
-		for _, recheck := range []trial.Recheck{trial.RecheckShuffled, trial.RecheckAlone} {
+		for _, recheck := range []trial.Recheck{trial.RecheckShuffled, trial.RecheckFresh} {
 			differ, failed := differing(first, runJob(t, s, rechecked(c.job, recheck, 3, 7, 59)))
 			if c.honest && differ > 0 || !c.honest && recheck == trial.RecheckShuffled && failed == 0 {
 				t.Errorf("%s, recheck %q: %d trials differ, %d failed", name, recheck, differ, failed)
@@ -152,7 +152,7 @@ func TestRechecksAtGames(t *testing.T) {
 	}
 }
 
-// A recheck runs in a process that runs nothing but rechecks, one trial alone in a fresh one. Processes of first runs
+// A recheck runs in a process that runs nothing but rechecks, or nothing else at all. Processes of first runs
 // have ended by then, in all slots.
 func TestRecheckProcesses(t *testing.T) {
 	t.Parallel()
@@ -167,17 +167,19 @@ func TestRecheckProcesses(t *testing.T) {
 	if shuffled[0] == first[0] || shuffled[1] != shuffled[0] || !slices.Equal(turns, []float64{1, 2}) {
 		t.Errorf("a shuffled recheck in %v, turns %v, after %v", shuffled, turns, first[0])
 	}
-	alone, turns := processes(rechecked(j, trial.RecheckAlone, 2, 5, 7))
-	slices.Sort(alone)
-	if len(slices.Compact(alone)) != 3 || slices.Contains(alone, first[0]) || slices.Contains(alone, shuffled[0]) ||
-		!slices.Equal(turns, []float64{1, 1, 1}) {
-		t.Errorf("alone in %v, turns %v", alone, turns)
+	known := []float64{first[0], shuffled[0]}
+	for range 2 {
+		fresh, turns := processes(rechecked(j, trial.RecheckFresh, 2, 5))
+		if slices.Contains(known, fresh[0]) || fresh[1] != fresh[0] || !slices.Equal(turns, []float64{1, 2}) {
+			t.Errorf("a fresh process %v, turns %v, after %v", fresh, turns, known)
+		}
+		known = append(known, fresh[0])
 	}
 	again, turns := processes(j)
 	if again[0] == first[0] || turns[0] != 1 {
 		t.Errorf("first runs went on in %v, turn %v, after %v", again[0], turns[0], first[0])
 	}
-	runJob(t, &slot{w: s.w}, rechecked(j, trial.RecheckAlone, 2))
+	runJob(t, &slot{w: s.w}, rechecked(j, trial.RecheckFresh, 2))
 	for _, p := range s.w.processes.idle {
 		if p.key.recheck == "" {
 			t.Error("a process of first runs was left")
@@ -243,8 +245,8 @@ func TestCrashInRecheck(t *testing.T) {
 	for rep := int64(1); rep < 8; rep += 2 {
 		reps = append(reps, rep)
 	}
-	for _, recheck := range []trial.Recheck{trial.RecheckShuffled, trial.RecheckAlone} {
-		if recheck == trial.RecheckAlone {
+	for _, recheck := range []trial.Recheck{trial.RecheckShuffled, trial.RecheckFresh} {
+		if recheck == trial.RecheckFresh {
 			reps = reps[:2]
 		}
 		if differ, _ := differing(first, runJob(t, s, rechecked(j, recheck, reps...))); differ > 0 {

@@ -61,9 +61,9 @@ func TestSequentialOutcomes(t *testing.T) {
 		t.Errorf("numbers of trials that ended at each look: %v", ends)
 	}
 	some := []int64{3, 7, 8, 20, 33, 41, 50, 59, 70, 71, 72}
-	for _, recheck := range []trial.Recheck{"", trial.RecheckShuffled, trial.RecheckAlone} {
+	for _, recheck := range []trial.Recheck{"", trial.RecheckShuffled, trial.RecheckFresh} {
 		picked := some
-		if recheck == trial.RecheckAlone {
+		if recheck == trial.RecheckFresh {
 			picked = some[:2]
 		}
 		if differ, _ := differing(out, runJob(t, s, rechecked(j, recheck, picked...))); differ > 0 {

@@ -71,9 +71,6 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 	}
 	job.drawer = job.newDrawer()
 	size := job.Cell.SessionTrials(job.N)
-	if job.Recheck == trial.RecheckAlone {
-		size = 1
-	}
 	for from := 0; from < int(job.Count); from += size {
 		if err := s.runTrials(ctx, job, from, min(from+size, int(job.Count))); err != nil {
 			return nil, err
@@ -100,7 +97,7 @@ func (s *slot) simulate(ctx context.Context, job *trial.Job) (*outcomes, error) 
 
 // runTrials runs the trials from..to-1 of a job in one session. If the process ends, it runs them again in halves.
 func (s *slot) runTrials(ctx context.Context, job *jobRun, from, to int) error {
-	exit, err := s.runSession(ctx, job, from, to, job.Recheck == trial.RecheckAlone)
+	exit, err := s.runSession(ctx, job, from, to, job.Recheck == trial.RecheckFresh)
 	if err != nil || exit == nil {
 		return err
 	}

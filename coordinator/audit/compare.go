@@ -48,17 +48,28 @@ func sameBits(x, y float64) bool {
 	return math.Float64bits(x) == math.Float64bits(y) || (math.IsNaN(x) && math.IsNaN(y))
 }
 
-// maxExamined is the largest number of differing trials of a cell that are run alone to find the cause.
-const maxExamined = 4
+// How differing trials are examined. Answers that change at random in 5 % of runs agree by chance in aloneRuns runs
+// with probability 0.6, but change in all repeats of a session with probability 0.0025.
+const (
+	maxExamined    = 4  // differing trials of a cell that are examined
+	manyExamined   = 32 // those of all cells, if one per cell does not exceed it
+	aloneRuns      = 10 // runs of a trial alone in a fresh process
+	sessionRepeats = 2  // runs after other trials in a fresh process, and runs with points in another order
+	companyTrials  = 7  // largest number of those other trials
+)
 
 // A differing trial has another outcome when it is run again.
 type differing struct {
 	at     position
 	cell   *trial.Cell
-	old    *ledger.Batch   // recorded outcome, one row; nil: not read yet
-	second *ledger.Batch   // outcome of the recheck, one row
-	alone  []*ledger.Batch // outcomes of the trial alone in a process, one row each
-	lost   string          // reason why an outcome in alone is missing; "": none is missing
+	old    *ledger.Batch // recorded outcome, one row; nil: not read yet
+	second *ledger.Batch // outcome of the recheck, one row
+
+	// Outcomes of the trial in identical sessions, one row each.
+	alone    []*ledger.Batch // only this trial, in a fresh process
+	company  []*ledger.Batch // after the trials before it, in a fresh process
+	shuffled []*ledger.Batch // only this trial, with points in another order
+	lost     string          // reason why an outcome is missing; "": none is missing
 }
 
 // differences counts trials that came out differently, and keeps the first of them in the order of the tables.
@@ -80,28 +91,43 @@ func (x *differences) add(c *trial.Cell, index int, b *ledger.Batch, row int) {
 	x.first = x.first[:min(len(x.first), maxExamined)]
 }
 
-// examine runs differing trials twice alone, each time in a fresh process, on a third worker if there is one.
+// examine repeats sessions of differing trials, on third workers if there are some.
 func examine(ctx context.Context, p *pool.Pool, other pool.Source, l *ledger.Ledger, trials []*differing) error {
+	type purpose struct {
+		of       *differing
+		outcomes *[]*ledger.Batch
+	}
 	var requests []*pool.Request
-	of := map[*pool.Request]*differing{}
+	purposes := map[*pool.Request]purpose{}
 	for _, d := range trials {
 		var err error
 		if d.old, err = l.Trial(d.cell.Key, d.at.n, d.at.repetition); err != nil {
 			return err
 		}
-		for range 2 {
-			r := newRequest(d.cell, d.at.n, trial.RecheckAlone, d.at.repetition)
-			r.Avoid = []string{d.old.Worker, d.second.Worker}
-			requests, of[r] = append(requests, r), d
+		repeat := func(times int, outcomes *[]*ledger.Batch, how trial.Recheck, others int64) {
+			var repetitions []int64
+			for r := max(0, d.at.repetition-others); r <= d.at.repetition; r++ {
+				repetitions = append(repetitions, r)
+			}
+			for range times {
+				r := newRequest(d.cell, d.at.n, how, repetitions...)
+				r.Avoid = []string{d.old.Worker, d.second.Worker}
+				requests, purposes[r] = append(requests, r), purpose{d, outcomes}
+			}
 		}
+		repeat(aloneRuns, &d.alone, trial.RecheckFresh, 0)
+		repeat(sessionRepeats, &d.company, trial.RecheckFresh, companyTrials)
+		repeat(sessionRepeats, &d.shuffled, trial.RecheckShuffled, 0)
 	}
 	return run(ctx, p, other, requests, func(r *pool.Request, b *ledger.Batch, row int) error {
-		d := of[r]
-		if b.Status[row] == ledger.Lost {
-			d.lost = b.ReasonOf(row)
-			return nil
+		to := purposes[r]
+		switch {
+		case b.Repetition[row] != to.of.at.repetition:
+		case b.Status[row] == ledger.Lost:
+			to.of.lost = b.ReasonOf(row)
+		default:
+			*to.outcomes = append(*to.outcomes, b.Select([]int{row}))
 		}
-		d.alone = append(d.alone, b.Select([]int{row}))
 		return nil
 	})
 }
@@ -125,21 +151,46 @@ func (d *differing) suspect() string {
 	return ""
 }
 
-// cause returns what the outcome of an examined trial depends on.
-func (d *differing) cause() schemas.Cause {
+// cause returns what the outcome of an examined trial depends on. A cause is named only if identical sessions agree
+// with each other and show it; otherwise the note says what was found.
+func (d *differing) cause() (cause schemas.Cause, note string) {
+	differ := func(x, y *ledger.Batch) bool { return difference(x, y, 0) != "" }
+	varies := func(list []*ledger.Batch) (random, between bool) { // on one worker, and between workers
+		for i, x := range list {
+			for _, y := range list[:i] {
+				random = random || x.Worker == y.Worker && differ(x, y)
+				between = between || differ(x, y)
+			}
+		}
+		return random, between
+	}
+	all := func(list []*ledger.Batch, holds func(*ledger.Batch) bool) bool {
+		return len(list) == sessionRepeats && !slices.ContainsFunc(list, func(b *ledger.Batch) bool { return !holds(b) })
+	}
+	unlikeAlone := func(b *ledger.Batch) bool { return differ(d.alone[0], b) }
+	random, between := varies(d.alone)
+	randomLater, _ := varies(d.company)
 	switch {
 	case d.second.Status[0] == ledger.Lost:
-		return schemas.CauseLimit
-	case len(d.alone) < 2:
-		return schemas.CauseUnknown
-	case difference(d.alone[0], d.alone[1], 0) != "":
-		return schemas.CauseChance
-	case difference(d.old, d.alone[0], 0) != "":
-		return schemas.CauseEarlier
-	case d.second.KindOf(0) == string(schemas.CauseDeclared):
-		return schemas.CauseDeclared
+		note, _, _ = strings.Cut(d.second.ReasonOf(0), "\n")
+		return schemas.CauseLimit, note
+	case random || randomLater:
+		return schemas.CauseChance, ""
+	case len(d.alone) < aloneRuns:
+		return schemas.CauseUnknown, "the trial was lost when run alone: " + d.lost
+	case between:
+		return schemas.CauseUnknown, "runs of the trial alone differ between workers"
+	case all(d.company, unlikeAlone):
+		return schemas.CauseEarlier, ""
+	case differ(d.old, d.alone[0]):
+		return schemas.CauseUnknown, fmt.Sprintf("%d runs of the trial alone agree with each other, and not with the record",
+			aloneRuns)
+	case all(d.shuffled, func(b *ledger.Batch) bool { return b.KindOf(0) == string(schemas.CauseDeclared) }):
+		return schemas.CauseDeclared, ""
+	case all(d.shuffled, unlikeAlone):
+		return schemas.CausePoints, ""
 	}
-	return schemas.CausePoints
+	return schemas.CauseUnknown, fmt.Sprintf("%d runs of the trial alone agree with the record", aloneRuns)
 }
 
 // causes lists the causes, the strongest evidence first: a trial that differs for one of them may look as if it did for
@@ -153,7 +204,7 @@ var causes = []schemas.Cause{
 func (x *differences) contradiction() (worst *differing, found schemas.Contradiction) {
 	strongest := len(causes)
 	for _, d := range x.first {
-		cause := d.cause()
+		cause, note := d.cause()
 		i := slices.Index(causes, cause)
 		if i >= strongest {
 			continue
@@ -162,12 +213,7 @@ func (x *differences) contradiction() (worst *differing, found schemas.Contradic
 		found = schemas.Contradiction{
 			Cell: d.cell.Key.Short(), Trial: d.cell.TrialID(d.at.n, d.at.repetition), What: d.cell.Description(), Cause: cause,
 			Difference: difference(d.old, d.second, 0), Worker: d.old.Worker, Second: d.second.Worker, Different: x.count,
-		}
-		switch cause {
-		case schemas.CauseLimit:
-			found.Note, _, _ = strings.Cut(d.second.ReasonOf(0), "\n")
-		case schemas.CauseUnknown:
-			found.Note = d.lost
+			Note: note,
 		}
 	}
 	return worst, found

@@ -394,11 +394,16 @@ func (k *Recheck) recordRecheck(x *checked, b *ledger.Batch, row int, first stri
 // explain finds the likely causes of differences and records them. It returns the workers that it has put in
 // quarantine.
 func (k *Recheck) explain(ctx context.Context, p *pool.Pool, other pool.Source) (quarantined []string, err error) {
-	var trials []*differing
+	var found []*differences
 	for i := range k.cells {
 		if d := k.cells[i].different; d != nil {
-			trials = append(trials, d.first...)
+			found = append(found, d)
 		}
+	}
+	var trials []*differing
+	for _, d := range found {
+		d.first = d.first[:min(len(d.first), max(1, manyExamined/len(found)))]
+		trials = append(trials, d.first...)
 	}
 	if len(trials) == 0 {
 		return nil, nil

@@ -34,7 +34,7 @@ type Recheck string
 // The rechecks. Both run in a process that runs no first trials.
 const (
 	RecheckShuffled Recheck = "shuffled" // some points one by one, then all in another order and other chunks
-	RecheckAlone    Recheck = "alone"    // each trial in a fresh process, with points as in the first run
+	RecheckFresh    Recheck = "fresh"    // each session in a fresh process, with points as in the first run
 )
 
 // Repetition returns the repetition of the job's trial i, counted from 0.
@@ -89,7 +89,7 @@ func DecodeJob(msg []byte) (*Job, error) {
 			j.ID, j.Count, j.First, int64(MaxRepetition))
 	case !(0 <= j.Seconds && j.Seconds <= 1e9):
 		return nil, fmt.Errorf("decode job %q: %v seconds are outside 0..1e9", j.ID, j.Seconds)
-	case j.Recheck != "" && j.Recheck != RecheckShuffled && j.Recheck != RecheckAlone:
+	case j.Recheck != "" && j.Recheck != RecheckShuffled && j.Recheck != RecheckFresh:
 		return nil, fmt.Errorf("decode job %q: unknown recheck %.20q", j.ID, j.Recheck)
 	}
 	return j, j.checkPicked()
