@@ -163,7 +163,8 @@ func TestContradictions(t *testing.T) {
 				t.Errorf("the liar is not named: %+v", x)
 			}
 			note := map[string]string{
-				"not alone": "too slow", "a worker that lies": "not with the record", "a recheck that nothing repeats": "with the record",
+				"not alone": "too slow", "a worker that lies": "not with the record",
+				"a recheck that nothing repeats": "with the record",
 			}[c.name]
 			if !strings.Contains(s.Alarms[0], note) {
 				t.Errorf("the reason is not named: %s", s.Alarms)
