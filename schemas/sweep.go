@@ -62,7 +62,8 @@ type Grid struct {
 	// Privacy is the budget of the private algorithms. Other algorithms run once, not once per
 	// budget.
 	Privacy *Privacy `yaml:"privacy"`
-	// Goal is the criterion for success. In task online it belongs to a search.
+	// Goal is the criterion for success. A list of n needs none: the result then holds errors, and
+	// no n*. In task online it belongs to a search.
 	Goal *Goal `yaml:"goal"`
 	// N lists the sample sizes of a curve, or searches for n*, the least sample size that reaches the
 	// goal, in a range: {from: 16, to: 1e6, within: 1.5}.

@@ -38,6 +38,7 @@ type Block struct {
 const (
 	StatusRunning    = "running"
 	StatusDecided    = "decided"     // Low is insufficient, High sufficient, the bracket narrow enough
+	StatusMeasured   = "measured"    // there is no question, and all trials are known
 	StatusUndecided  = "undecided"   // Reason is the obstacle; Low and High hold if not 0
 	StatusAboveRange = "above_range" // To is insufficient
 	StatusBelowRange = "below_range" // From is sufficient

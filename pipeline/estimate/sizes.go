@@ -208,7 +208,9 @@ func (s *Sizes) setStatus(r *Result, allFailed bool) {
 	case s.list.Trivial != "":
 		r.Status, r.Reason, r.Low, r.High = StatusTrivial, s.list.Trivial, 0, 0
 	case s.list.Target == 0:
-		r.Reason = "goal.beta is not given"
+		if s.Done() {
+			r.Status = StatusMeasured
+		}
 	case r.High != 0 && r.Low > r.High:
 		r.Status, r.Falls = StatusNotMonotone, true
 		r.Reason = fmt.Sprintf("success falls as n grows: n = %d suffices, and n = %d does not; no n* lies among these "+

@@ -68,7 +68,7 @@ func TestSizesStatus(t *testing.T) {
 			beta: 0.5, successes: [3]int{200, 0, 200}, status: StatusNotMonotone, low: 20, high: 10,
 			reason: "success falls as n grows: n = 10 suffices, and n = 20 does not; ",
 		},
-		"no goal":         {successes: [3]int{0, 100, 200}, status: StatusUndecided, reason: "goal.beta"},
+		"no goal":         {successes: [3]int{0, 100, 200}, status: StatusMeasured},
 		"failed":          {beta: 0.5, failed: trials, status: StatusFailed, low: 30, reason: "not one trial"},
 		"failed, no goal": {failed: trials, status: StatusFailed, reason: "not one trial"},
 		"infeasible":      {beta: 0.5, infeasible: 3, status: StatusInfeasible, low: 30, reason: "budget"},

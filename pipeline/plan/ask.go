@@ -323,6 +323,9 @@ func reportRefusals(all []checkedInstance, r *sweep.Reporter) (warnings []string
 		if where = strings.TrimSpace(where); where != "" {
 			where = " (" + where + ")"
 		}
+		if x.setting.alpha == 0 && !x.entry.grid.File.Task().Rounds() {
+			reason.message += " (there is no goal: state the parameters that depend on its alpha or beta)"
+		}
 		name := x.entry.algorithm.GetName()
 		switch reason.kind {
 		case pluginv1.Refusal_KIND_INFEASIBLE:

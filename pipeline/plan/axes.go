@@ -299,7 +299,7 @@ func measureAxes(b *sweep.Block, private bool) []axis {
 	}
 	g := b.Goal
 	if g == nil {
-		return given(axes)
+		g = &schemas.Goal{}
 	}
 	if t.Takes("goal.answers") && g.Answers == schemas.AnswersMean {
 		axes = append(axes, plain(f, b.Path("goal", "answers"), "answers", []string{g.Answers},
@@ -308,7 +308,7 @@ func measureAxes(b *sweep.Block, private bool) []axis {
 	axes = append(axes,
 		plain(f, b.Path("goal", "alpha"), "alpha", g.Alpha, func(s *setting, v float64) { s.alpha = v }),
 		plain(f, b.Path("goal", "beta"), "beta", g.Beta, func(s *setting, v float64) { s.beta = v }))
-	if t.Takes("goal.reference") { // otherwise the reference is the best hypothesis in hindsight
+	if b.Goal != nil && t.Takes("goal.reference") { // otherwise the reference is the best hypothesis in hindsight
 		reference := g.Reference
 		if len(reference) == 0 {
 			reference = []schemas.Reference{{Best: true}}

@@ -313,6 +313,9 @@ func (w *gridDescription) describeSuccess(setting []axis) {
 // describeSizes describes the sample sizes or numbers of rounds, or their search.
 func (w *gridDescription) describeSizes() {
 	size, trials := "n", "learning curve at n = %s; %d trials at each n; n* is bracketed between these sizes"
+	if w.Goal == nil {
+		trials = "learning curve at n = %s; %d trials at each n; no goal: errors are the result"
+	}
 	if w.File.Task().Decide != nil {
 		trials = "%s; at most %d trials at each n"
 	}

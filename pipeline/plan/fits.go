@@ -90,6 +90,10 @@ func (f *fitter) fits(r *sweep.Reporter) ([]Fit, error) {
 			r.At(path+".claimed", "%s for %s: one claim for each term is needed", wording.Count(n, "claim"),
 				wording.Count(len(spec.In), "term"))
 		}
+		if !slices.ContainsFunc(f.cells, func(c *trial.Cell) bool { return c.Beta > 0 || c.Kind().Rounds() }) {
+			r.At(path, "without a goal there is no n* to fit; add a goal, or leave fits out")
+			continue
+		}
 		terms, sound := f.terms(spec, path, r)
 		if !sound {
 			continue

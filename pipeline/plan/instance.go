@@ -272,13 +272,15 @@ func (o *opener) reportKey(d *draft, keyed *problem.Error) {
 	o.At(path, "%s", keyed.Reason)
 }
 
-// reference returns the draft's reference error: a number, or the least error of the class.
+// reference returns the draft's reference error: a number, or the least error of the class. Without
+// a goal, it is 0 if that error is unknown.
 func (o *opener) reference(d *draft, p *openedProblem) float64 {
-	if !d.setting.reference.Best || p.err != nil {
+	isCurve := d.entry.grid.Goal == nil && !d.entry.grid.File.Task().Rounds()
+	if !d.setting.reference.Best && !isCurve || p.err != nil {
 		return d.setting.reference.Value
 	}
 	value, err := p.least()
-	if err != nil {
+	if err != nil && !isCurve {
 		message := err.Error()
 		if keyed, ok := errors.AsType[*problem.Error](err); ok {
 			message = keyed.Reason

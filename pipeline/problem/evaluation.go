@@ -110,6 +110,9 @@ func (p *Problem) Evaluation(reference, alpha float64, test int, states bool) Ev
 		return Evaluation{}
 	}
 	t := reference + alpha
+	if alpha == 0 {
+		t = 0.5 // any error
+	}
 	e := Evaluation{Words: fmt.Sprintf(words, test), Least: test, StandardError: math.Sqrt(t * (1 - t) / float64(test))}
 	if states {
 		e.States = test

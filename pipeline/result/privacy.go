@@ -31,7 +31,8 @@ func setPrivacy(row *TableRow, curve []CurveRow) {
 	if g == nil {
 		return
 	}
-	if check.Unknown = impliesNothing(row); check.Unknown == "" {
+	if row.Cell.Beta == 0 { // without a goal, no n suffices
+	} else if check.Unknown = impliesNothing(row); check.Unknown == "" {
 		check.Implied = privacy.ImpliedEpsilon(1-row.Cell.Beta, row.Cell.Prior.Limit, g.GetDelta(), row.NHigh)
 		if check.Implied == 0 {
 			check.Unknown = "functions chosen without data succeed often enough, or delta allows it, so any epsilon is possible"

@@ -146,7 +146,7 @@ func TestParseMistakes(t *testing.T) {
 			`s:4:42: goal.reference: "bets" is neither best nor a number`}},
 		{"missing keys", "task: learn", []string{`s:1:1: "name" is needed`, `s:1:1: "problem" is needed`, `s:1:1: "algorithms" is needed`,
 			`s:1:1: "n" is needed: a list of sample sizes, or {from: 16, to: 1e6} to search n*`,
-			`s:1:1: "goal" is needed: {alpha: 0.1, beta: 0.05} makes an excess error of at most 0.1 a success`}},
+			`s:1:1: "goal" is needed to search: {alpha: 0.1, beta: 0.05} makes an excess error of at most 0.1 a success`}},
 		{"missing in a block", base + "grids:\n  - goal: {alpha: 0.2}\n", []string{
 			`s:7:11: grids[0].goal: "beta" is needed: the allowed failure probability (the goal of a block replaces the ` +
 				`whole goal at the top level)`}},
@@ -274,7 +274,7 @@ func TestParseIsBounded(t *testing.T) {
 		{"depth", "name: " + strings.Repeat("[", 200_000), "not YAML"},
 		{"depth of mappings", "name: " + strings.Repeat("{a: ", 200_000), "not YAML"},
 		{"indents", strings.Repeat("- ", 200_000), "not YAML"},
-		{"many mistakes", "name: x\nn: [" + strings.Repeat("0, ", 100_000) + "0]", "and 99954 more"},
+		{"many mistakes", "name: x\nn: [" + strings.Repeat("0, ", 100_000) + "0]", "and 99953 more"},
 		{"long key", "name: x\n? " + strings.Repeat("k", 500_000) + "\n: 1", "unknown key"},
 		{"many keys", func() string {
 			var b strings.Builder

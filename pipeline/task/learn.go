@@ -30,7 +30,7 @@ var learn = Task{
 // sampled are the keys of tasks whose learners get a sample and whose models have an error.
 var sampled = []Key{
 	{Path: "n", Need: ": a list of sample sizes, or {from: 16, to: 1e6} to search n*"},
-	{Path: "goal", Need: ": {alpha: 0.1, beta: 0.05} makes an excess error of at most 0.1 a success"},
+	{Path: "goal", Need: " to search: {alpha: 0.1, beta: 0.05} makes an excess error of at most 0.1 a success"},
 	{Path: "goal.reference"},
 	{Path: "goal.answers"},
 	{Path: "problem.test"},

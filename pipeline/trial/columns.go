@@ -132,9 +132,13 @@ var keyColumns = slices.Concat([]KeyColumn{
 		func(c *Cell) float64 { return c.Alpha }),
 	float(Describes|Quantity, "beta", "n suffices when trials succeed with probability at least 1 - beta",
 		func(c *Cell) float64 { return c.Beta }),
-	key(Describes, schemas.FloatColumn, "reference", "the reference error", func(c *Cell) any {
-		if !c.CanSucceed() || c.Kind().Rounds() { // each trial of a game has its own
+	key(Describes, schemas.FloatColumn, "reference", "the reference error; without a goal, the error of the best "+
+		"hypothesis of the class, null if it is 0 or unknown", func(c *Cell) any {
+		switch {
+		case c.Kind().Rounds(), c.Kind().Success == "": // each trial of a game has its own
 			return nil
+		case c.Alpha == 0:
+			return schemas.Nonzero(c.Reference)
 		}
 		return schemas.Clean(c.Reference)
 	}),

@@ -131,9 +131,9 @@ type Setting[P any] struct {
 	Task      Task
 	Problem   Problem
 	N         int     // sample size; 0 if none is fixed yet
-	Alpha     float64 // allowed error in (0, 1): a trial succeeds when its error is at most Reference + Alpha
+	Alpha     float64 // allowed error in (0, 1): a trial succeeds when its error is at most Reference + Alpha; 0: no goal
 	Reference float64 // the reference error: 0, or the error of the best hypothesis of the class
-	Beta      float64 // allowed failure probability in (0, 1)
+	Beta      float64 // allowed failure probability in (0, 1); 0: no goal
 	Epsilon   float64 // privacy budget; 0 if the algorithm states no Guarantee
 	Delta     float64 // privacy budget; 0 if the algorithm states no Guarantee or a pure one
 	Queries   int     // predict: T, the number of queries; otherwise 0

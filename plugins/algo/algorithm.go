@@ -202,7 +202,8 @@ func (a Algorithm[P]) guarantee(s *Setting[P]) (*pluginv1.Guarantee, error) {
 
 func (a Algorithm[P]) bound(w *pluginv1.Setting) (*pluginv1.BoundResponse, error) {
 	r := &pluginv1.BoundResponse{}
-	if a.Bound == nil {
+	hasGoal := w.GetAlpha() > 0 || w.GetTask() == pluginv1.Task_TASK_ONLINE
+	if a.Bound == nil || !hasGoal { // without a goal, there is no n to bound
 		return r, nil
 	}
 	s, err := a.setting(w)

@@ -55,7 +55,7 @@ func TestAsk(t *testing.T) {
 	var settings []*pluginv1.Setting
 	for i := range 64 {
 		w := learnSetting("test/wordy", 0)
-		w.Epsilon, w.Delta, w.N = 1, 0.25, int64(i%4/3)
+		w.Alpha, w.Epsilon, w.Delta, w.N = 0.1, 1, 0.25, int64(i%4/3)
 		w.Parameters = map[string]*pluginv1.Value{
 			"scale": {Kind: &pluginv1.Value_Float{Float: float64(i % 5)}},
 		}

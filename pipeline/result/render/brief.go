@@ -231,10 +231,12 @@ func (b *brief) omitRare() {
 	for i := len(b.columns) - 1; i >= 0; i-- {
 		c := b.columns[i]
 		follows := trial.IsParam(c.Name) && c.Type == schemas.FloatColumn && !b.needed[c.Name]
-		if c.Name == "status" && slices.Equal(distinct(b.sheet, c.from), []string{estimate.StatusDecided}) {
-			b.facts = append(b.facts, fact{"", "status " + estimate.StatusDecided})
+		statuses := distinct(b.sheet, c.from)
+		isFact := len(statuses) == 1 && (statuses[0] == estimate.StatusDecided || statuses[0] == estimate.StatusMeasured)
+		if c.Name == "status" && isFact {
+			b.facts = append(b.facts, fact{"", "status " + statuses[0]})
 			b.remove(i)
-		} else if slices.Contains(rareColumns, c.Name) || follows {
+		} else if slices.Contains(rareColumns, c.Name) && !(c.Name == "mean_error" && b.index("n_high") < 0) || follows {
 			b.omitted = append([]string{c.Name}, b.omitted...)
 			b.remove(i)
 		}

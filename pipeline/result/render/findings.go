@@ -21,9 +21,12 @@ type finding struct {
 }
 
 // Findings answers how many examples suffice, from a table with brackets: a sentence for each class
-// and distribution with decided cells. It returns nil for other tables.
+// and distribution with decided cells. From a curve without a goal, it tells the errors, and from
+// fits and audits their results. It returns nil for other tables.
 func Findings(s *sheet.Sheet) (lines []string) {
 	switch {
+	case s.Name == "curve":
+		return append(errorSentences(s), risingErrors(s)...)
 	case s.Name == "fits":
 		return fitSentences(s)
 	case s.Index("epsilon_low") >= 0:
@@ -34,17 +37,11 @@ func Findings(s *sheet.Sheet) (lines []string) {
 	}
 	var problems []string
 	of := map[string][]*finding{}
-	text := func(row int, column string) string { return short(s.Value(row, column)) }
 	for row := range s.Len() {
-		if text(row, "status") != estimate.StatusDecided || math.IsNaN(s.Number(row, "n_high")) {
+		if short(s.Value(row, "status")) != estimate.StatusDecided || math.IsNaN(s.Number(row, "n_high")) {
 			continue
 		}
-		problem := strings.Join(strings.Fields(strings.Join(
-			[]string{text(row, "class"), text(row, "distribution"), text(row, "file"), text(row, "data")}, " ")), ", ")
-		name := text(row, "algorithm")
-		if epsilon := text(row, "epsilon"); epsilon != "" {
-			name += " at epsilon " + epsilon
-		}
+		problem, name := subject(s, row)
 		if of[problem] == nil {
 			problems = append(problems, problem)
 		}
@@ -79,6 +76,18 @@ func Findings(s *sheet.Sheet) (lines []string) {
 		lines = append(lines, problem+": "+strings.Join(parts, "; "))
 	}
 	return lines
+}
+
+// subject names the problem of a row, and its algorithm with the budget.
+func subject(s *sheet.Sheet, row int) (problem, name string) {
+	text := func(column string) string { return short(s.Value(row, column)) }
+	problem = strings.Join(strings.Fields(strings.Join(
+		[]string{text("class"), text("distribution"), text("file"), text("data")}, " ")), ", ")
+	name = text("algorithm")
+	if epsilon := text("epsilon"); epsilon != "" {
+		name += " at epsilon " + epsilon
+	}
+	return problem, name
 }
 
 func (f *finding) String() string {

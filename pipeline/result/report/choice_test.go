@@ -228,8 +228,8 @@ func TestCaption(t *testing.T) {
 	}
 	figures, _, err = where(t, sizes(t), "noise_rate=0.1,0.2").Choose(Choice{What: []string{"curve"}})
 	where := "Only rows with noise_rate=0.1,0.2."
-	if err != nil || !slices.Contains(figures[0].Caption, where) || figures[0].Target != 0.9 {
-		t.Errorf("%v, caption %q, target %v", err, figures[0].Caption, figures[0].Target)
+	if err != nil || !slices.Contains(figures[0].Caption, where) || figures[0].Levels[0].Y != 0.9 {
+		t.Errorf("%v, caption %q, target %v", err, figures[0].Caption, figures[0].Levels)
 	}
 }
 

@@ -26,7 +26,13 @@ type Figure struct {
 	Lines   []Line
 	Faint   bool    // intervals are drawn faintly, because there are many points
 	Loose   bool    // points are not joined
-	Target  float64 // required success rate; 0: none
+	Levels  []Level // horizontal lines to compare with
+}
+
+// A Level is a known value, drawn as a horizontal line.
+type Level struct {
+	Name string
+	Y    float64
 }
 
 // Marks of bounds.
@@ -162,9 +168,12 @@ func (g group) figure(s *Sweep, m measure, c Choice, x string) (f Figure, longes
 		f.Caption = append(f.Caption, fmt.Sprintf("%d of %d rows have no value to draw.", missing, len(rows)))
 	}
 	if betas := g.distinctOf(rows, "beta"); m.kind == kindCurve && len(betas) == 1 {
-		f.Target = 1 - g.Number(rows[0], "beta")
-		f.Caption = append(f.Caption,
-			fmt.Sprintf("%s suffices where the rate is at least %s, the dashed line.", plain(m.x), text(f.Target)))
+		target := 1 - g.Number(rows[0], "beta")
+		f.Levels = []Level{{"required rate 1 - beta", target}}
+		f.Caption = append(f.Caption, fmt.Sprintf("%s suffices where the rate is at least %s.", plain(m.x), text(target)))
+	}
+	if m.kind == kindError {
+		f.Levels = g.knownErrors(rows)
 	}
 	f.leaveFarBounds()
 	axes := scale{logX: true, logY: !m.curve}
@@ -176,6 +185,19 @@ func (g group) figure(s *Sweep, m measure, c Choice, x string) (f Figure, longes
 	}
 	f.makeAxes(withUnit(m.title, m.unit), axes, m.kind == kindCurve)
 	return f, longest
+}
+
+// knownErrors returns the error of the better constant and the reference error, if the rows share them.
+func (g group) knownErrors(rows []int) (levels []Level) {
+	for _, c := range []struct{ column, name string }{{"constant_error", "best constant"}, {"reference", "reference error"}} {
+		if y := g.Number(rows[0], c.column); y > 0 && len(g.distinctOf(rows, c.column)) == 1 {
+			if c.column == "reference" && g.Value(rows[0], "alpha") == nil {
+				c.name = "best hypothesis"
+			}
+			levels = append(levels, Level{c.name, y})
+		}
+	}
+	return levels
 }
 
 // caption begins the caption with the values that all rows of the figure share. Other texts mention
@@ -308,6 +330,9 @@ func (f *Figure) makeAxes(title string, axes scale, isRate bool) {
 				below = below || p.Y <= 0
 			}
 		}
+	}
+	for _, l := range f.Levels {
+		ys = append(ys, l.Y)
 	}
 	if f.X.Ticks == nil {
 		f.X = newAxis(f.X.Title, xs, axes.logX, true)

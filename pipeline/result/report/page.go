@@ -212,6 +212,9 @@ func (s *Sweep) view() (*view, error) {
 		Table:   newTableView(s.table, docs(result.Columns("table"), result.Columns("games")), tableOrder, most),
 		Slopes:  newTableView(s.fits, docs(result.Columns("fits")), slopeOrder, maxRows),
 	}
+	if s.listed() {
+		v.Findings = append(v.Findings, render.Findings(s.curve.Sheet)...)
+	}
 	v.Table.drawBars(s.table)
 	if s.manifest.Partial != "" {
 		v.addDeciding()
@@ -398,7 +401,7 @@ func newTableView(f *frame, docs map[string]string, order []string, most int) (v
 // symbol returns a sign for a status, so that the page does not depend on color alone.
 func symbol(status string) string {
 	if s, ok := map[string]string{"decided": "✓", "above_range": "↑", "below_range": "↓", "infeasible": "∅",
-		"trivial": "=", "failed": "✗", "not_monotone": "⌇"}[status]; ok {
+		"trivial": "=", "measured": "✓", "failed": "✗", "not_monotone": "⌇"}[status]; ok {
 		return s
 	}
 	return "?"

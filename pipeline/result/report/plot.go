@@ -299,15 +299,23 @@ func (f *Figure) entries() (all []entry) {
 			c.DrawGlyph(glyph(i, filled), at)
 		}})
 	}
+	level := func(name string, s draw.LineStyle) {
+		all = append(all, entry{name, func(c draw.Canvas) { c.StrokeLine2(s, c.Min.X, c.Center().Y, c.Max.X, c.Center().Y) }})
+	}
 	for _, mark := range marks {
 		if slices.ContainsFunc(f.Lines, func(l Line) bool { return len(l.Bounds[mark]) > 0 }) {
-			all = append(all, entry{mark, func(c draw.Canvas) {
-				y := c.Center().Y
-				c.StrokeLine2(draw.LineStyle{Color: color.Black, Width: 0.8, Dashes: dashes[mark]}, c.Min.X, y, c.Max.X, y)
-			}})
+			level(mark, draw.LineStyle{Color: color.Black, Width: 0.8, Dashes: dashes[mark]})
 		}
 	}
+	for i, l := range f.Levels {
+		level(l.Name, levelStyle(i))
+	}
 	return all
+}
+
+// levelStyle returns the style of a level: dashed, or dotted for the second.
+func levelStyle(i int) draw.LineStyle {
+	return draw.LineStyle{Color: color.Gray{90}, Width: 0.6, Dashes: [][]vg.Length{{4, 3}, {1, 2}}[i%2]}
 }
 
 // plot draws bounds first, so that measured points are on top.
@@ -323,9 +331,8 @@ func (f *Figure) plot() *plot.Plot {
 	grid.Vertical = draw.LineStyle{Color: color.Gray{225}, Width: 0.3}
 	grid.Horizontal = grid.Vertical
 	p.Add(grid)
-	if f.Target > 0 {
-		p.Add(stroke([]Point{{X: f.X.Low, Y: f.Target}, {X: f.X.High, Y: f.Target}},
-			draw.LineStyle{Color: color.Gray{90}, Width: 0.6, Dashes: dashes[Proved]}))
+	for i, l := range f.Levels {
+		p.Add(stroke([]Point{{X: f.X.Low, Y: l.Y}, {X: f.X.High, Y: l.Y}}, levelStyle(i)))
 	}
 	for i, l := range f.Lines {
 		for _, mark := range marks {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shatterlab/shatter/schemas"
 
+	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/problem/prior"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -36,6 +37,10 @@ func (s *Sweep) answer() (all []string) {
 	case s.onlySearches():
 		all = append(all, fmt.Sprintf("What suffices at a given n? Measured for %s in %s.", algorithms,
 			wording.CountOf(s.table.Len(), "search", "searches")))
+	case !slices.ContainsFunc(s.table.all(), s.hasGoal):
+		return []string{fmt.Sprintf("How large are the errors? Measured for %s in %s. Each mean error has its own 95 %% "+
+			"confidence interval (Student); the intervals do not hold all at once.", algorithms,
+			wording.Count(s.table.Len(), "cell"))}
 	default:
 		all = append(all, fmt.Sprintf("How many examples suffice? Measured for %s in %s on %s.", algorithms,
 			wording.Count(s.table.Len(), "cell"),
@@ -50,6 +55,9 @@ func (s *Sweep) answer() (all []string) {
 	}
 	return append(append(all, s.ratios()...), s.verdicts(what)...)
 }
+
+// hasGoal reports whether a row of the table has a criterion of success.
+func (s *Sweep) hasGoal(row int) bool { return s.table.text(row, "status") != estimate.StatusMeasured }
 
 // ratios compares the brackets with their bounds.
 func (s *Sweep) ratios() []string {
@@ -111,7 +119,7 @@ func (s *Sweep) verdicts(what string) (lines []string) {
 func (s *Sweep) decided() string {
 	count, total := map[string]int{}, 0
 	for row := range s.table.Len() {
-		if !s.online() || s.table.Value(row, "search") != nil {
+		if s.hasGoal(row) && (!s.online() || s.table.Value(row, "search") != nil) {
 			count[s.table.text(row, "status")]++
 			total++
 		}
@@ -218,7 +226,7 @@ func (s *Sweep) unknown() []unknown {
 		}
 	}
 	for row := range s.table.Len() {
-		if status := s.table.text(row, "status"); status != "decided" && status != "" {
+		if status := s.table.text(row, "status"); status != "decided" && status != "" && s.hasGoal(row) {
 			note(row, status, s.why(row, status))
 		}
 	}
@@ -238,7 +246,7 @@ func (s *Sweep) unknown() []unknown {
 		theory = "theory_regret"
 	}
 	for row := range s.table.Len() {
-		if s.table.Value(row, theory) == nil && !(s.online() && s.table.Value(row, "search") != nil) {
+		if s.hasGoal(row) && s.table.Value(row, theory) == nil && !(s.online() && s.table.Value(row, "search") != nil) {
 			note(row, "", "No finite bound is known here, neither a proved nor a declared one.")
 		}
 		if e := s.table.text(row, "evaluation"); e != "" && e != "exact" {

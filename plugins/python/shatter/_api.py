@@ -70,7 +70,7 @@ class Setting:
     task: str = "learn"  # "learn", "predict" or "online"
     problem: Problem = dataclasses.field(default_factory=Problem)
     n: int = 0  # sample size; 0 if none is fixed yet
-    alpha: float = 0.1  # a trial succeeds when its error is at most reference + alpha
+    alpha: float = 0.1  # a trial succeeds when its error is at most reference + alpha; 0: no goal
     reference: float = 0.0  # the reference error: 0, or what the best hypothesis of the class has
     beta: float = 0.1  # the failure probability allowed
     epsilon: float = 0.0  # privacy budget; 0 if the algorithm states no guarantee

@@ -117,7 +117,8 @@ class Served:
 
     def bound(self, w: pb.Setting) -> pb.BoundResponse:
         r = pb.BoundResponse()
-        for b in self.algorithm.bound(self.setting(w)) if self.algorithm.bound else ():
+        stated = self.algorithm.bound and (w.alpha or w.task == pb.TASK_ONLINE)  # without a goal, no n is to be bounded
+        for b in self.algorithm.bound(self.setting(w)) if stated else ():
             r.bounds.append(pb.Bound(name=text(b.name), source=text(b.source), value=b.value, proved=b.proved,
                                      premises=list(b.premises), order=b.order, fails=text(b.fails), unit=text(b.unit),
                                      **{"with": b.with_}))
