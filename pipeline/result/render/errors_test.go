@@ -9,8 +9,8 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 )
 
-// A curve without a goal is told by its errors. A rise is noted if it exceeds both intervals, along
-// n and along epsilon, and only for private algorithms.
+// The sentences of a curve without a goal state errors. A rise along n or epsilon is noted if it
+// exceeds both intervals, for private algorithms only.
 func TestErrorFindings(t *testing.T) {
 	var columns []schemas.Column
 	for name := range strings.FieldsSeq("cell algorithm class") {

@@ -21,7 +21,7 @@ type finding struct {
 }
 
 // Findings answers how many examples suffice, from a table with brackets: a sentence for each class
-// and distribution with decided cells. From a curve without a goal, it tells the errors, and from
+// and distribution with decided cells. For a curve without a goal it states the errors, and for
 // fits and audits their results. It returns nil for other tables.
 func Findings(s *sheet.Sheet) (lines []string) {
 	switch {
