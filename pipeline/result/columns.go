@@ -70,8 +70,8 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 		func(r *TableRow) float64 { return nonzero(r.NModelLow) }),
 	float("n_model_high", "upper end of that interval",
 		func(r *TableRow) float64 { return nonzero(r.NModelHigh) }),
-	label("status", "decided, measured, undecided, above_range, below_range, infeasible, trivial, failed or not_monotone; "+
-		"shatter explain describes each",
+	label("status", "decided, measured, undecided, above_range, below_range, infeasible, trivial, failed or "+
+		"not_monotone; shatter explain describes each",
 		func(r *TableRow) string { return r.Status }),
 	label("reason", "why the cell is not decided", func(r *TableRow) string { return r.Reason }),
 	float("prior_success", priorDoc, func(r *TableRow) float64 { return priorSuccess(r.Cell) }),

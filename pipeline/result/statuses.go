@@ -5,7 +5,8 @@ import "github.com/shatterlab/shatter/pipeline/estimate"
 // Statuses holds the values of the column status with their meanings.
 var Statuses = []struct{ Name, Doc string }{
 	{estimate.StatusDecided, "n_low is insufficient, n_high is sufficient, and the bracket is narrow enough"},
-	{estimate.StatusMeasured, "all trials have run; the sweep states no goal, so there is no n*, and curve has the errors"},
+	{estimate.StatusMeasured, "all trials have run; the sweep states no goal, so there is no n*, and curve has the " +
+		"errors"},
 	{estimate.StatusUndecided, "the search ended before the bracket was narrow enough; n_low and n_high hold if " +
 		"given, and reason names the obstacle"},
 	{estimate.StatusAboveRange, "the largest n of the search is insufficient, so n* is above n_low; raise n.to " +

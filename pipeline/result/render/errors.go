@@ -106,7 +106,9 @@ func at(s *sheet.Sheet, row int) string {
 func fixedParams(s *sheet.Sheet, row int) string {
 	var all []string
 	for i, c := range s.Columns {
-		if v := s.At(row, i); trial.IsParam(c.Name) && c.Type != schemas.TextColumn && v != nil && s.Number(row, c.Name) != 0 {
+		v := s.At(row, i)
+		isNumber := trial.IsParam(c.Name) && c.Type != schemas.TextColumn && v != nil
+		if isNumber && s.Number(row, c.Name) != 0 {
 			all = append(all, strings.TrimPrefix(c.Name, schemas.ParamPrefix)+" "+short(v))
 		}
 	}

@@ -189,13 +189,16 @@ func (g group) figure(s *Sweep, m measure, c Choice, x string) (f Figure, longes
 
 // knownErrors returns the error of the better constant and the reference error, if the rows share them.
 func (g group) knownErrors(rows []int) (levels []Level) {
-	for _, c := range []struct{ column, name string }{{"constant_error", "best constant"}, {"reference", "reference error"}} {
-		if y := g.Number(rows[0], c.column); y > 0 && len(g.distinctOf(rows, c.column)) == 1 {
-			if c.column == "reference" && g.Value(rows[0], "alpha") == nil {
-				c.name = "best hypothesis"
-			}
-			levels = append(levels, Level{c.name, y})
+	add := func(column, name string) {
+		if y := g.Number(rows[0], column); y > 0 && len(g.distinctOf(rows, column)) == 1 {
+			levels = append(levels, Level{name, y})
 		}
+	}
+	add("constant_error", "best constant")
+	if g.Value(rows[0], "alpha") == nil {
+		add("reference", "best hypothesis")
+	} else {
+		add("reference", "reference error")
 	}
 	return levels
 }
