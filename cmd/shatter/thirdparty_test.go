@@ -30,7 +30,7 @@ func TestHangs(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	file := write(t, filepath.Join(t.TempDir(), "third.yaml"),
-		fmt.Sprintf(thirdSweep, thirdparty(t), "{use: third/hang, one_in: 30}", 100, 1))
+		fmt.Sprintf(strings.Replace(thirdSweep, "3s", "1s", 1), thirdparty(t), "{use: third/hang, one_in: 30}", 40, 1))
 	logs := filepath.Join(t.TempDir(), "logs")
 	_, errs, code := shatter(t, "run", file, "--out", dir, "--workers", "2", "--plugin-log", logs)
 	if code != 1 || !strings.Contains(errs, "limits.trial") {
