@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"cmp"
 	"context"
 	"debug/buildinfo"
 	"errors"
@@ -12,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -28,34 +30,38 @@ var allChecks = []struct {
 	run   func(checks) (found string, err error)
 }{
 	{"answers", true, same()},
+	{"labels", true, quiet(checks.checkLabels)},
 	{"same-seed-same-answers", true, same(
-		variation{usual, false, "the same seed a second time, in the same process" + randomness},
-		variation{usual, true, "the same seed a second time, in another process" + randomness},
+		variation{usual, false, "the same seed a second time, in the same process", company},
+		variation{usual, true, "the same seed a second time, in another process", company},
 	)},
+	{"seeds", true, quiet(checks.checkSeeds)},
 	{"trials-are-alone", true, same(
-		variation{script{trials: []uint64{3, 2, 1, 0}}, false, "in another order" + company},
-		variation{script{trials: []uint64{0}}, false, "alone" + company},
-		variation{script{trials: []uint64{1}}, false, "alone" + company},
-		variation{script{trials: []uint64{2}}, false, "alone" + company},
-		variation{script{trials: []uint64{3}}, false, "alone" + company},
+		variation{script{trials: []uint64{3, 2, 1, 0}}, false, "in another order", company},
+		variation{script{trials: []uint64{0}}, false, "alone", company},
+		variation{script{trials: []uint64{1}}, false, "alone", company},
+		variation{script{trials: []uint64{2}}, false, "alone", company},
+		variation{script{trials: []uint64{3}}, false, "alone", company},
 	)},
 	{"twice-and-in-pieces", true, same(
-		variation{script{trials: usual.trials, twice: true}, false, "in another session"},
-		variation{script{trials: usual.trials, pieces: []int{1, 2, 0, 7}}, false, "in pieces of [1 2 0 7]"},
-		variation{script{trials: usual.trials, pieces: []int{1, 1, 1}, twice: true}, false, "in pieces of [1 1 1]"},
+		variation{script{trials: usual.trials, twice: true}, false, "in another session", company},
+		variation{script{trials: usual.trials, pieces: []int{1, 2, 0, 7}}, false, "in pieces of [1 2 0 7]", points},
+		variation{
+			script{trials: usual.trials, pieces: []int{1, 1, 1}, twice: true}, false, "in pieces of [1 1 1]", points,
+		},
 	)},
 	{"order-of-points", true, same(variation{
-		script{trials: usual.trials, reversed: true}, false,
-		"its points in another order (does an answer depend on other points?)",
+		script{trials: usual.trials, reversed: true}, false, "its points in another order", points,
 	})},
+	{"shared-points", true, quiet(checks.checkShared)},
 	{"declared-hypotheses", true, quiet(checks.checkDeclared)},
 	{"queries", true, quiet(checks.checkQueries)},
 	{"states", true, quiet(checks.checkStates)},
 	// Every check also checks that the algorithm does not write to its sample: the trial would
 	// fail.
 	{"borrowed-memory", true, same(variation{
-		script{trials: usual.trials, distort: true}, false,
-		"after its sample's memory was reused (the sample is borrowed: a model must copy what it retains)",
+		script{trials: usual.trials, distort: true}, false, "after its sample's memory was reused",
+		"the sample is borrowed: a model must copy what it retains",
 	})},
 	{"small-and-large", false, quiet(checks.checkSizes)},
 	{"parameters", false, quiet(checks.checkParameters)},
@@ -71,8 +77,9 @@ var allChecks = []struct {
 
 // Hints at the cause of different answers.
 const (
-	randomness = " (is there randomness other than Trial.Rand, or the order of a map?)"
-	company    = " (is state kept from trial to trial?)"
+	randomness = "is there randomness other than Trial.Rand, or the order of a map?"
+	company    = "is state kept from trial to trial?"
+	points     = "does an answer depend on other points?"
 )
 
 // A variation is a script whose trials must give the same bits as those of the usual script with
@@ -80,7 +87,8 @@ const (
 type variation struct {
 	script script
 	other  bool   // whether to play the script in another process
-	when   string // description, which may hint at the cause of a difference
+	when   string // description
+	hint   string // possible cause of a difference that occurs each time
 }
 
 // same returns the check that all trials of the usual script answer every point, and give the same
@@ -92,17 +100,7 @@ func same(variations ...variation) func(checks) (string, error) {
 			return err
 		}
 		for _, v := range variations {
-			p, err := s.running()
-			if err == nil && v.other {
-				if p, err = host.Start(s.ctx, s.command); err == nil {
-					defer p.Stop()
-				}
-			}
-			if err == nil {
-				_, err = s.repeat(p, want, v.script)
-				err = why(err, "%s", v.when)
-			}
-			if err != nil {
+			if _, err := s.repeat(want, v); err != nil {
 				return err
 			}
 		}
@@ -115,14 +113,178 @@ func quiet(check func(checks) error) func(checks) (string, error) {
 	return func(s checks) (string, error) { return "", check(s) }
 }
 
-// repeat plays a script in a process and returns an error if its trials do not give the same bits
-// as those of want with the same keys.
-func (s checks) repeat(p *host.Process, want *transcript, sc script) (*transcript, error) {
-	got, err := s.playIn(p, sc)
-	if err == nil {
-		err = matching(want, got, func(j, k int) error { return sameTrial(want, j, got, k) })
+// repeat plays a variation and returns an error if its trials do not give the same bits as those of
+// want with the same keys.
+func (s checks) repeat(want *transcript, v variation) (*transcript, error) {
+	p, err := s.running()
+	if err == nil && v.other {
+		if p, err = host.Start(s.ctx, s.command); err == nil {
+			defer p.Stop()
+		}
 	}
-	return got, err
+	if err != nil {
+		return nil, err
+	}
+	got, err := s.playIn(p, v.script)
+	if err != nil {
+		return nil, why(err, "%s", v.when)
+	}
+	s.repeated += len(v.script.trials)
+	if differs := sameTrials(want, got); differs != nil {
+		return nil, s.explain(s.command, usual, v, differs)
+	}
+	return got, nil
+}
+
+// repetitions is the number of identical sessions that have to agree before a cause is named.
+const repetitions = 10
+
+// explain adds the likely cause to a difference between a variation and a script. It plays both in
+// fresh processes: the cause is randomness if identical sessions differ, and that of the variation
+// only if they agree and the variation differs each time.
+func (s checks) explain(c host.Command, usual script, v variation, differs error) error {
+	if s.command.Attached {
+		return why(differs, "%s", v.when)
+	}
+	var usually, varied *transcript
+	for range repetitions {
+		p, err := host.Start(s.ctx, c)
+		if err != nil {
+			return err
+		}
+		first, err := s.playIn(p, usual)
+		var second *transcript
+		if err == nil {
+			second, err = s.playIn(p, v.script)
+		}
+		p.Stop()
+		if err != nil {
+			return why(err, "%s", v.when)
+		}
+		if usually == nil {
+			usually, varied = first, second
+		}
+		if sameTrials(usually, first) != nil || sameTrials(varied, second) != nil {
+			return why(differs, "%s (identical sessions in fresh processes differ: %s)", v.when, randomness)
+		}
+	}
+	if sameTrials(usually, varied) == nil {
+		return why(differs, "%s (the cause is not determined: in %d fresh processes it did not happen again)", v.when,
+			repetitions)
+	}
+	return why(differs, "%s (each time in %d fresh processes: %s)", v.when, repetitions, v.hint)
+}
+
+// sameTrials returns an error if trials of got do not give the same bits as those of want with the
+// same keys.
+func sameTrials(want, got *transcript) error {
+	return matching(want, got, func(j, k int) error { return sameTrial(want, j, got, k) })
+}
+
+// checkLabels checks that models answer labels if the setting asks for them, as sweeps do by
+// default.
+func (s checks) checkLabels() error {
+	if !s.setting.Means {
+		return skipped("the check answers asks for labels")
+	}
+	defer func(means *pluginv1.Setting) { s.setting = means }(s.setting)
+	s.setting = s.with(func(w *pluginv1.Setting) { w.Means = false })
+	_, err := s.clean(usual)
+	return why(err, "if Setting.Means is not set, as in most sweeps")
+}
+
+// checkSeeds checks that the answers of trials with one sample vary with each part of their seeds
+// if they vary with all of it.
+func (s checks) checkSeeds() error {
+	const trials, rare = 32, 12 // at most rare of the trials have the most frequent answers
+	if s.measured["seeds"+s.setting.Task.Name()] {
+		return skipped("it was checked in another setting")
+	}
+	s.measured["seeds"+s.setting.Task.Name()] = true
+	frequent := func(mask0, mask1 uint64, negate bool) (most int, err error) {
+		sc := script{trials: make([]uint64, trials)}
+		for j := range sc.trials {
+			drawn := mixed(uint64(j) + 1)
+			second := mixed(drawn)
+			if mask1 == mask0 {
+				second = drawn
+			}
+			if negate {
+				second = -second
+			}
+			sc.seeds = append(sc.seeds, drawn&mask0, second&mask1)
+		}
+		t, err := s.clean(sc)
+		if err != nil {
+			return 0, err
+		}
+		count := map[string]int{}
+		for j := range sc.trials {
+			answers := fmt.Sprint(t.labels[j], t.answers[j])
+			count[answers]++
+			most = max(most, count[answers])
+		}
+		return most, nil
+	}
+	const all, low = math.MaxUint64, math.MaxUint32
+	if most, err := frequent(all, all-1, false); err != nil || most > trials-rare {
+		return cmp.Or(err, error(skipped("its answers hardly depend on the seed")))
+	}
+	for _, part := range []struct {
+		name         string
+		mask0, mask1 uint64
+		negate       bool
+	}{
+		{"the low half of the first seed", low, 0, false}, {"the high half of the first seed", all - low, 0, false},
+		{"the low half of the second seed", 0, low, false}, {"the high half of the second seed", 0, all - low, false},
+		{"both seeds, which are equal", all, all, false}, {"both seeds, whose sum is 0", all, all, true},
+	} {
+		most, err := frequent(part.mask0, part.mask1, part.negate)
+		if err != nil {
+			return err
+		}
+		if most == trials {
+			return fmt.Errorf("%d trials with one sample all answer the same if only %s vary, and differently if all bits do "+
+				"(does the generator use both seeds, with all 64 bits?)", trials, part.name)
+		}
+	}
+	return nil
+}
+
+// checkShared checks that models answer the rows of a shared table, from any first row on, as if
+// each trial got them in a table of its own. Sweeps over data files use shared tables.
+func (s checks) checkShared() error {
+	if s.setting.Rounds > 0 {
+		return skipped("the task online has no shared points")
+	}
+	table, err := dataset.NewTable("plugintest", testPoints, s.problem.Dim)
+	if err != nil {
+		return err
+	}
+	defer table.Close()
+	draw(s.problem, 1<<33, table.Points(), nil)
+	c := s.command
+	c.Dataset = table
+	p, err := host.Start(s.ctx, c)
+	if err != nil {
+		return err
+	}
+	defer p.Stop()
+	apart := script{trials: usual.trials, shared: table.Points()}
+	v := variation{apart, false, "points in a shared table", "see Step.shared and Step.first_row in the protocol"}
+	v.script.pieces, v.script.fromDataset = []int{7, 11}, true
+	want, err := s.playIn(p, apart)
+	if err != nil {
+		return err
+	}
+	got, err := s.playIn(p, v.script)
+	if err != nil {
+		return why(err, "%s", v.when)
+	}
+	if err := sameTrials(want, got); err != nil {
+		return s.explain(c, apart, v, err)
+	}
+	return nil
 }
 
 // checkDeclared checks that models label points like their declared hypotheses, and that they
@@ -144,7 +306,7 @@ func (s checks) checkQueries() error {
 	if s.setting.Queries+s.setting.Rounds == 0 {
 		return skipped("the task learn has neither queries nor rounds")
 	}
-	several := variation{script{trials: usual.trials, chunk: 7}, false, "several queries at a time"}
+	several := variation{script{trials: usual.trials, chunk: 7}, false, "several queries at a time", points}
 	if _, err := same(several)(s); err != nil {
 		return err
 	}
@@ -173,10 +335,12 @@ func (s checks) checkStates() error {
 	if err != nil {
 		return err
 	}
-	asked, err := s.repeat(s.process, first, script{trials: usual.trials, states: true})
+	asked, err := s.repeat(first, variation{
+		script{trials: usual.trials, states: true}, false, "after calls of Predict between its queries",
+		"Predict must change nothing, and may be called before the first query",
+	})
 	if err != nil {
-		return why(err, "after calls of Predict between its queries (Predict must change nothing, and may be called before "+
-			"the first query)")
+		return err
 	}
 	apart, queries := 0.0, 0
 	for j, states := range asked.states {
@@ -334,11 +498,8 @@ func (s checks) checkCancellation() error {
 	if took := time.Since(start); took > 20*time.Second {
 		return fmt.Errorf("a canceled session took %v to end (does it check its context?)", took)
 	}
-	if p, err = s.running(); err != nil {
-		return err
-	}
-	_, err = s.repeat(p, before, usual)
-	return why(err, "after a canceled session")
+	_, err = s.repeat(before, variation{usual, false, "after a canceled session", company})
+	return err
 }
 
 // checkGoroutines checks that the number of goroutines is the same before and after a session. The

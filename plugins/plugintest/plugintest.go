@@ -71,6 +71,7 @@ type Result struct {
 	Warnings  int64         // number of warnings that the plugin gave since the previous result
 	Warning   string        // text of the first of them
 	Took      time.Duration // duration of the check
+	Repeated  int           // number of trials that were repeated and compared
 }
 
 // Failed reports whether the algorithm failed the check, and was not expected to.
@@ -90,7 +91,7 @@ type Options struct {
 }
 
 // Version is the version of the suite. It increases when a check is added or becomes stricter.
-const Version = 5
+const Version = 6
 
 // Checks lists the names of the checks. They do not change between versions.
 func Checks() []string {

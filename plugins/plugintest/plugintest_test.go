@@ -34,6 +34,15 @@ func TestMain(m *testing.M) {
 		algo.Serve(planted()...)
 	case "bounds":
 		algo.Serve(bounded()...)
+	case "chance":
+		algo.Serve(learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+			if rand.Float64() < 0.05 {
+				return constantly(-1), nil
+			}
+			return constantly(1), nil
+		}))
+	case "raw":
+		serveRaw()
 	case printsFirst:
 		fmt.Println("hello")
 		algo.Serve(majority())
@@ -73,6 +82,9 @@ func majority() algo.Algorithm[params] {
 				mean += sample.Y(i) / float64(sample.Len()) * 0.9
 			}
 			t.Report("mean", mean)
+			if !t.Means {
+				mean = math.Copysign(1, mean)
+			}
 			return answer(func(x []float64) float64 { return mean }), nil
 		},
 		Bound: func(*algo.Setting[params]) ([]algo.Bound, error) {
@@ -271,6 +283,9 @@ var faults = []fault{
 	{"answers", "returns no model", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		return nil, nil
 	})},
+	{"labels", "answers 0 or 1", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
+		return answer(func(x []float64) float64 { return math.Mod(x[0], 2) }), nil
+	})},
 	{"same-seed-same-answers", "draws from another " +
 		"generator", learning(func(*algo.Trial[params], *algo.Data) (algo.Model, error) {
 		v := rand.Float64()
@@ -291,6 +306,7 @@ var faults = []fault{
 		}
 		return nil, nil
 	})},
+	{"seeds", "uses 32 bits of each seed", nil},
 	{"trials-are-alone", "uses a package variable that earlier trials " +
 		"wrote", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		state = (3*state + int(s.X(0)[0])) % 1000
@@ -316,6 +332,7 @@ var faults = []fault{
 		"call", learning(func(_ *algo.Trial[params], s *algo.Data) (algo.Model, error) {
 		return ofFirst{}, nil
 	})},
+	{"shared-points", "ignores the first row", nil},
 	{"declared-hypotheses", "should declare a hypothesis, but answers points", func() algo.Plugin {
 		a := majority()
 		a.Declares = algo.Always[params]
@@ -426,6 +443,56 @@ var faults = []fault{
 		<-done
 		return constantly(0), nil
 	})},
+}
+
+// A program without the SDK may use its seeds and shared tables wrongly.
+func TestFindsFaultsOfRawPrograms(t *testing.T) {
+	t.Parallel()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := map[string]bool{}
+	o := Options{Only: regexp.MustCompile("seeds$|shared-points$"), Settings: []Setting{{Problem: problems[0]}}}
+	for _, r := range o.Test(t.Context(), host.Command{Path: path, Env: []string{roleVariable + "=raw"}}) {
+		failed[r.Algorithm+" "+r.Check] = r.Err != nil
+	}
+	want := map[string]bool{
+		"raw/right seeds": false, "raw/right shared-points": false, "raw/half seeds": true, "raw/half shared-points": false,
+		"raw/first seeds": false, "raw/first shared-points": true,
+	}
+	if d := cmp.Diff(want, failed); d != "" {
+		t.Error(d)
+	}
+}
+
+// Before a cause is named, identical sessions agree ten times: trials whose answers change at random
+// are never blamed on other trials or points.
+func TestChanceIsNoOtherCause(t *testing.T) {
+	t.Parallel()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{
+		Only: regexp.MustCompile("alone$|order-of-points$|borrowed-memory$"), Settings: []Setting{{Problem: problems[0]}},
+	}
+	found := 0
+	for range 8 {
+		for _, r := range o.Test(t.Context(), host.Command{Path: path, Env: []string{roleVariable + "=chance"}}) {
+			if r.Err == nil {
+				continue
+			}
+			found++
+			text := r.Err.Error()
+			if !strings.Contains(text, randomness) && !strings.Contains(text, "not determined") {
+				t.Errorf("%s: %v", r.Check, r.Err)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no trial changed")
+	}
 }
 
 // TestFindsFaults checks that each faulty algorithm fails its check, and that a program that cannot

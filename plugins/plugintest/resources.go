@@ -31,10 +31,11 @@ func (s checks) checkResources() (string, error) {
 	if s.command.Attached {
 		return "", skipped("the process runs in a debugger")
 	}
-	if s.measured[s.setting.Task] {
+	task := "resources" + s.setting.Task.Name()
+	if s.measured[task] {
 		return "", skipped("it was measured in another setting")
 	}
-	if s.measured[s.setting.Task] = true; s.restarts > 0 {
+	if s.measured[task] = true; s.restarts > 0 {
 		return "", fmt.Errorf("its process ended by itself %s", wording.CountOf(s.restarts, "time", "times"))
 	}
 	p, err := s.running()

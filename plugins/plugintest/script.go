@@ -32,6 +32,10 @@ type script struct {
 	common int  // number of queries or rounds that are the usual ones, followed by others; 0: all
 
 	change func(key uint64, x, y []float64) // changes the drawn sample of a trial; nil: none
+	seeds  []uint64                         // two for each trial; nil: made from the keys
+
+	shared      []float64 // points that all trials answer; nil: those of their keys
+	fromDataset bool      // whether they are in the shared table of the process
 }
 
 // usual is the script whose transcript others are compared with.
@@ -79,9 +83,9 @@ func (s *suite) play(p *host.Process, sc script) (*transcript, error) {
 	if sc.points == 0 {
 		sc.points = testPoints
 	}
-	r := host.OpenRequest{Setting: setting}
-	for _, key := range sc.trials {
-		r.Seeds = append(r.Seeds, 2*key+1, key^0x5bd1e995)
+	r := host.OpenRequest{Setting: setting, Seeds: sc.seeds}
+	for _, key := range sc.trials[len(sc.seeds)/2:] {
+		r.Seeds = append(r.Seeds, mixed(key), mixed(^key))
 	}
 	n, dim := int(setting.N), s.problem.Dim
 	if setting.Offline {
@@ -134,6 +138,13 @@ func (s *suite) play(p *host.Process, sc script) (*transcript, error) {
 	return t, err
 }
 
+// mixed returns a number that depends on the key, by the last steps of SplitMix64.
+func mixed(key uint64) uint64 {
+	key = (key + 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9
+	key = (key ^ key>>27) * 0x94d049bb133111eb
+	return key ^ key>>31
+}
+
 // queries returns the queries of one trial of a script.
 func (s *suite) queries(sc script, key uint64) []float64 {
 	x, _ := s.sequence(sc, key, int(s.setting.Queries))
@@ -158,8 +169,10 @@ func (s *suite) sequence(sc script, key uint64, length int) (x, y []float64) {
 func (s *suite) pointsOf(sc script, salt uint64, n int) [][]float64 {
 	lists := make([][]float64, len(sc.trials))
 	for j, key := range sc.trials {
-		lists[j] = make([]float64, n*s.problem.Dim)
-		draw(s.problem, key+salt, lists[j], nil)
+		if lists[j] = slices.Clone(sc.shared); sc.shared == nil {
+			lists[j] = make([]float64, n*s.problem.Dim)
+			draw(s.problem, key+salt, lists[j], nil)
+		}
 	}
 	return lists
 }
@@ -315,7 +328,11 @@ func (s *suite) askPieces(session *host.Session, sc script, lists [][]float64, t
 	first := 0
 	for _, rows := range slices.Concat(sc.pieces, []int{sc.points}) {
 		rows = min(rows, sc.points-first)
-		if err := s.askStep(session, lists, first, rows, t); err != nil {
+		ask := s.askStep
+		if sc.fromDataset {
+			ask = s.askShared
+		}
+		if err := ask(session, lists, first, rows, t); err != nil {
 			return err
 		}
 		first += rows
@@ -335,14 +352,25 @@ func reverseRows(x []float64, dim int) {
 func (s *suite) askStep(session *host.Session, lists [][]float64, first, rows int, t *transcript) error {
 	counts, fill := s.rowsOf(lists, first, rows)
 	answers, faults, err := session.Step(s.ctx, counts, fill)
-	if err != nil {
-		return err
-	}
+	t.add(answers, faults)
+	return err
+}
+
+// askShared requests the predictions of every trial at rows first..first+rows-1 of the shared table.
+func (s *suite) askShared(session *host.Session, lists [][]float64, first, rows int, t *transcript) error {
+	counts, _ := s.rowsOf(lists, first, rows)
+	answers, faults, err := session.StepShared(s.ctx, counts, uint64(first))
+	t.add(answers, faults)
+	return err
+}
+
+// add adds the answers of a step with as many points for each trial.
+func (t *transcript) add(answers []float64, faults []host.Fault) {
 	t.faults = append(t.faults, faults...)
+	rows := len(answers) / len(t.trials)
 	for j := range t.answers {
 		t.answers[j] = append(t.answers[j], answers[j*rows:(j+1)*rows]...)
 	}
-	return nil
 }
 
 // playIn plays a script, in which no trial may fail, in a process.

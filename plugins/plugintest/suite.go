@@ -24,11 +24,12 @@ type suite struct {
 	options   Options
 	report    func(Result)
 	results   []Result
-	process   *host.Process          // process that the checks share; nil if none runs, see running
-	restarts  int                    // restarts of process after it ended unexpectedly
-	measured  map[pluginv1.Task]bool // tasks whose use of memory and time was measured
-	warnings  int64                  // number of warnings since the last result
-	warning   string                 // text of the first of them
+	process   *host.Process   // process that the checks share; nil if none runs, see running
+	restarts  int             // restarts of process after it ended unexpectedly
+	measured  map[string]bool // names of tasks, after "seeds" or "resources", that were measured
+	repeated  int             // number of trials that were repeated since the last result
+	warnings  int64           // number of warnings since the last result
+	warning   string          // text of the first of them
 
 	problem algo.Problem      // problem of the current setting
 	setting *pluginv1.Setting // the current setting
@@ -39,7 +40,7 @@ type suite struct {
 // run runs all checks in the given settings whose parameters the algorithm has or, if none are
 // given, in the suite's own settings that the algorithm accepts. There is at least one result.
 func (s *suite) run() []Result {
-	s.measured = make(map[pluginv1.Task]bool)
+	s.measured = make(map[string]bool)
 	if s.wanted("description") {
 		s.add("", "description", timed(func() (string, error) { return "", s.checkDescription() }))
 	}
@@ -132,6 +133,7 @@ func (s *suite) wanted(check string) bool {
 func (s *suite) add(setting, check string, r Result) {
 	r.Algorithm, r.Setting, r.Check = s.algorithm.Name, setting, check
 	r.Warnings, r.Warning, s.warnings = s.warnings, s.warning, 0
+	r.Repeated, s.repeated = s.repeated, 0
 	if r.Err != nil {
 		r.Expected = s.options.Expect[check]
 	}
