@@ -4,15 +4,19 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/shatterlab/shatter/pipeline/pluginfile"
+	"github.com/shatterlab/shatter/pipeline/problem/noise"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/plugintest"
@@ -25,6 +29,7 @@ type pluginTest struct {
 	only     string
 	settings []string
 	expect   []string
+	limit    time.Duration
 }
 
 func pluginTestCommand() *cobra.Command {
@@ -42,6 +47,7 @@ func pluginTestCommand() *cobra.Command {
 			"other keys are parameters (repeatable; default the suite's settings)")
 	flags.StringArrayVar(&p.expect, "expect-fail", nil,
 		"`CHECK=REASON` of a check that must fail (repeatable)")
+	flags.DurationVar(&p.limit, "limit", time.Minute, "time limit of a trial, as a `duration`")
 	return c
 }
 
@@ -64,14 +70,24 @@ func (p *pluginTest) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	cmd.Trial = p.limit
 	failures := map[string]string{}
+	slow := &waiting{out: c.ErrOrStderr(), timers: map[string]*time.Timer{}}
+	options.Begin, options.Report = slow.begin, slow.end
 	if p.format == "table" {
 		if err := showSandbox(c, cmd); err != nil {
 			return err
 		}
-		options.Report = func(r plugintest.Result) { writeResult(forPeople(out), r, failures) }
+		options.Report = func(r plugintest.Result) {
+			slow.end(r)
+			writeResult(forPeople(out), r, failures)
+		}
 	}
+	began := time.Now()
 	results := options.Test(c.Context(), cmd)
+	if p.format == "table" {
+		writeTestSummary(out, results, time.Since(began))
+	}
 	if p.format == "json" {
 		says := new(pluginv1.DescribeResponse)
 		if results[0].Check != "start" {
@@ -162,7 +178,9 @@ func parseTestSetting(text string) (plugintest.Setting, error) {
 		case key == "class":
 			s.Problem.Class = value
 		case key == "noise":
-			s.Problem.Noise = value
+			if s.Problem.Noise = value; noise.Lookup(value) == nil {
+				err = fmt.Errorf("one of %s is needed", wording.Or(noise.Names()))
+			}
 		case key == "task":
 			if s.Task = algo.Task(value); !slices.Contains(pluginTasks, value) {
 				err = fmt.Errorf("one of %s is needed", wording.Or(pluginTasks))
@@ -207,11 +225,16 @@ func checkVerdict(r plugintest.Result) string {
 	return "ok"
 }
 
+// checkName returns the algorithm, setting and name of a check.
+func checkName(r plugintest.Result) string {
+	words := []string{r.Algorithm, r.Setting, r.Check}
+	return strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), "  ")
+}
+
 // writeResult writes the result of a check for people. failures holds the failures so far, each with the
 // check that first had it: an equal one is not told again.
 func writeResult(w io.Writer, r plugintest.Result, failures map[string]string) {
-	words := []string{r.Algorithm, r.Setting, r.Check}
-	name := strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), "  ")
+	name := checkName(r)
 	line := fmt.Sprintf("%-8s  %5.1fs  %s", checkVerdict(r), r.Took.Seconds(), name)
 	if note := cmp.Or(r.Skipped, r.Expected, r.Found); note != "" {
 		line += ": " + note
@@ -227,6 +250,66 @@ func writeResult(w io.Writer, r plugintest.Result, failures map[string]string) {
 		failures[text] = name
 	}
 	fmt.Fprintf(w, "          %s\n", strings.ReplaceAll(text, "\n", "\n          "))
+}
+
+// waitEvery is the time after which a running check is reported, again and again.
+const waitEvery = 10 * time.Second
+
+// A waiting reports checks that run for long. Concurrent use is safe.
+type waiting struct {
+	out    io.Writer
+	mu     sync.Mutex
+	timers map[string]*time.Timer // name of the algorithm to timer
+}
+
+// begin expects the result of a check.
+func (x *waiting) begin(r plugintest.Result) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var timer *time.Timer
+	began := time.Now()
+	timer = time.AfterFunc(waitEvery, func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if x.timers[r.Algorithm] == timer {
+			fmt.Fprintf(x.out, "shatter: running for %.0f s: %s\n", time.Since(began).Seconds(), checkName(r))
+			timer.Reset(waitEvery)
+		}
+	})
+	x.timers[r.Algorithm] = timer
+}
+
+// end expects no result of an algorithm until begin is called.
+func (x *waiting) end(r plugintest.Result) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if timer := x.timers[r.Algorithm]; timer != nil {
+		timer.Stop()
+		delete(x.timers, r.Algorithm)
+	}
+}
+
+// writeTestSummary writes how many checks ended in which way, and how rare a dependence they find.
+func writeTestSummary(w io.Writer, results []plugintest.Result, took time.Duration) {
+	verdicts, repeated := map[string]int{}, map[string]int{}
+	for _, r := range results {
+		verdicts[checkVerdict(r)]++
+		if r.Repeated > 0 {
+			repeated[r.Algorithm] += r.Repeated
+		}
+	}
+	var counts []string
+	for _, verdict := range []string{"ok", "FAIL", "expected", "skipped"} {
+		if n := verdicts[verdict]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, verdict))
+		}
+	}
+	fmt.Fprintf(w, "%s in %.0f s: %s\n", wording.Count(len(results), "check"), took.Seconds(), strings.Join(counts, ", "))
+	for _, name := range slices.Sorted(maps.Keys(repeated)) {
+		found := min(99.9, 100*(1-math.Pow(0.95, float64(repeated[name]))))
+		fmt.Fprintf(w, "%s: %s repeated: a dependence that shows in 5 %% of trials is found with a probability of at least "+
+			"%.3g %%\n", name, wording.CountOf(repeated[name], "trial was", "trials were"), found)
+	}
 }
 
 // writeWarnings writes how often each algorithm warned, with the text of its first warning.

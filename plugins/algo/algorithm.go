@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"regexp"
@@ -110,6 +111,11 @@ func checkParameter(d *pluginv1.Parameter) error {
 	number := p.kind == reflect.Int || p.kind == reflect.Float64
 	if !number && (d.Min != nil || d.Max != nil) || p.kind != reflect.String && len(d.Choices) > 0 {
 		return errors.New("only numbers have limits, and only texts have choices")
+	}
+	for _, limit := range []*float64{d.Min, d.Max} {
+		if limit != nil && math.IsNaN(*limit) {
+			return errors.New("a limit is NaN: leave it out if there is none")
+		}
 	}
 	if err := p.allow(d.Default); err != nil {
 		return fmt.Errorf("its default: %w", err)

@@ -2,11 +2,13 @@ package algo
 
 import (
 	"context"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -140,6 +142,7 @@ func TestCheckDescription(t *testing.T) {
 		"17 metrics":   func(d *pluginv1.Algorithm) { d.Metrics = make([]*pluginv1.Metric, 17) },
 		"metric twice": func(d *pluginv1.Algorithm) { d.Metrics = append(d.Metrics, d.Metrics[0]) },
 		"no default":   func(d *pluginv1.Algorithm) { d.Parameters[0].Default = nil },
+		"limit NaN":    func(d *pluginv1.Algorithm) { d.Parameters[0].Max = proto.Float64(math.NaN()) },
 	}
 	for _, bad := range []string{"", "a\x1b[2Jb", "a\u202eb", "a\xff", "a\nb", strings.Repeat("a", 101)} {
 		changes["name "+bad] = func(d *pluginv1.Algorithm) { d.Name = bad }

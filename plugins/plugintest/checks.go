@@ -82,8 +82,8 @@ const (
 	points     = "does an answer depend on other points?"
 )
 
-// A variation is a script whose trials must give the same bits as those of the usual script with
-// the same keys.
+// A variation is a script whose trials must give the same bits as the trials of the usual script
+// with the same keys.
 type variation struct {
 	script script
 	other  bool   // whether to play the script in another process
@@ -113,8 +113,8 @@ func quiet(check func(checks) error) func(checks) (string, error) {
 	return func(s checks) (string, error) { return "", check(s) }
 }
 
-// repeat plays a variation and returns an error if its trials do not give the same bits as those of
-// want with the same keys.
+// repeat plays a variation and returns an error if its trials give other bits than the trials of want
+// with the same keys.
 func (s checks) repeat(want *transcript, v variation) (*transcript, error) {
 	p, err := s.running()
 	if err == nil && v.other {
@@ -175,8 +175,8 @@ func (s checks) explain(c host.Command, usual script, v variation, differs error
 	return why(differs, "%s (each time in %d fresh processes: %s)", v.when, repetitions, v.hint)
 }
 
-// sameTrials returns an error if trials of got do not give the same bits as those of want with the
-// same keys.
+// sameTrials returns an error if trials of got give other bits than the trials of want with the same
+// keys.
 func sameTrials(want, got *transcript) error {
 	return matching(want, got, func(j, k int) error { return sameTrial(want, j, got, k) })
 }

@@ -86,8 +86,9 @@ type Options struct {
 	// Expect maps names of checks to the reason why each algorithm is expected to fail them. An
 	// algorithm that fails an expected check in no setting is reported as a failure.
 	Expect map[string]string
-	// Report, if not nil, is called with each result as soon as it is available, one at a time.
-	Report func(Result)
+	// Begin, if not nil, is called with the names of each check before it runs, and Report with each
+	// result as soon as it is available. One of these calls is made at a time.
+	Begin, Report func(Result)
 }
 
 // Version is the version of the suite. It increases when a check is added or becomes stricter.
@@ -153,13 +154,17 @@ func (o Options) Test(ctx context.Context, c host.Command) []Result {
 		c.Trial = time.Minute
 	}
 	var reports sync.Mutex
-	report := func(r Result) {
-		reports.Lock()
-		defer reports.Unlock()
-		if o.Report != nil {
-			o.Report(r)
+	locked := func(call func(Result)) func(Result) {
+		return func(r Result) {
+			reports.Lock()
+			defer reports.Unlock()
+			if call != nil {
+				call(r)
+			}
 		}
 	}
+	report := locked(o.Report)
+	o.Begin = locked(o.Begin)
 	p, err := host.Start(ctx, c)
 	if err != nil {
 		failed := Result{Check: "start", Err: err}

@@ -34,7 +34,7 @@ type script struct {
 	change func(key uint64, x, y []float64) // changes the drawn sample of a trial; nil: none
 	seeds  []uint64                         // two for each trial; nil: made from the keys
 
-	shared      []float64 // points that all trials answer; nil: those of their keys
+	shared      []float64 // points that all trials answer; nil: each its own
 	fromDataset bool      // whether they are in the shared table of the process
 }
 

@@ -58,6 +58,7 @@ func (s *suite) run() []Result {
 			var refused *refusalError
 			if own && errors.As(err, &refused) {
 				refusals = append(refusals, fmt.Errorf("%s: %w", setting.short(), err))
+				s.add(setting.short(), "setting", Result{Skipped: err.Error()})
 			} else {
 				accepted = true
 				s.add(setting.short(), "setting", Result{Err: err})
@@ -101,6 +102,7 @@ func (s *suite) runChecks(setting string) {
 		case broken && c.plays:
 			s.add(setting, c.name, Result{Skipped: "it fails the check answers"})
 		default:
+			s.options.Begin(Result{Algorithm: s.algorithm.Name, Setting: setting, Check: c.name})
 			r := timed(func() (string, error) { return c.run(checks{s}) })
 			s.add(setting, c.name, r)
 			broken = broken || c.name == "answers" && r.Err != nil
