@@ -47,7 +47,7 @@ func pluginTestCommand() *cobra.Command {
 			"other keys are parameters (repeatable; default the suite's settings)")
 	flags.StringArrayVar(&p.expect, "expect-fail", nil,
 		"`CHECK=REASON` of a check that must fail (repeatable)")
-	flags.DurationVar(&p.limit, "limit", time.Minute, "time limit of a trial, as a `duration`")
+	flags.DurationVar(&p.limit, "limit", time.Minute, "time `limit` of a trial")
 	return c
 }
 
