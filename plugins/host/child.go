@@ -132,7 +132,7 @@ func (h *child) startOnce() error {
 		Stdout: theirs[0], Stderr: theirs[1], Files: slices.Concat(theirs[2:3], h.files, theirs[3:]),
 		Policy: h.command.Sandbox,
 	}
-	h.pipes = newPipeStream(ours[4], ours[3])
+	h.pipes, h.tail.source = newPipeStream(ours[4], ours[3]), ours[1]
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the process ends with the thread

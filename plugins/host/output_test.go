@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -35,5 +36,33 @@ func TestOutputNamesTrial(t *testing.T) {
 		if got := log.String(); !strings.Contains(got, c.want) || !strings.Contains(got, "giving up\n") {
 			t.Errorf("%d trials: the output is %q", c.trials, got)
 		}
+	}
+}
+
+// A line keeps the name at the time when it was printed, however soon another name follows.
+func TestNamesAreExact(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := new(testkit.Log)
+	lines := &tail{further: log, source: r}
+	done := make(chan struct{})
+	go func() {
+		lines.read(r)
+		close(done)
+	}()
+	var want strings.Builder
+	for i := range 100 {
+		lines.name(func() string { return fmt.Sprintf("[%d] ", i) })
+		fmt.Fprintf(w, "a %d\nb %d\n", i, i)
+		fmt.Fprintf(&want, "[%d] a %d\n[%d] b %d\n", i, i, i, i)
+	}
+	w.Close()
+	<-done
+	r.Close()
+	if log.String() != want.String() {
+		t.Errorf("the output is\n%s", log)
 	}
 }

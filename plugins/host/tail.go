@@ -5,9 +5,13 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Limits of a tail.
@@ -23,6 +27,8 @@ const (
 type tail struct {
 	further io.Writer // receives all output too; nil: none
 	namer   atomic.Pointer[func() string]
+	source  *os.File    // file that read reads; nil: none
+	waits   atomic.Bool // whether read waits for more of it
 
 	mu    sync.Mutex
 	end   []byte // last output, at most 2*tailBytes
@@ -34,7 +40,9 @@ func (t *tail) read(r io.Reader) {
 	b := bufio.NewReader(r)
 	lineStart := true
 	for {
+		t.waits.Store(true)
 		part, err := b.ReadSlice('\n')
+		t.waits.Store(false)
 		t.add(part, lineStart)
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return
@@ -64,8 +72,34 @@ func (t *tail) add(b []byte, lineStart bool) {
 	}
 }
 
-// name has lines begin with what f returns, from here on.
-func (t *tail) name(f func() string) { t.namer.Store(&f) }
+// name makes lines begin with the result of f. Lines that were printed before keep their old name: name waits until
+// they are forwarded, for at most a second.
+func (t *tail) name(f func() string) {
+	if t.further != nil && t.source != nil {
+		const quiet = 2 // looks in a row, because read may be about to handle a line
+		end := time.Now().Add(time.Second)
+		for looks := 0; looks < quiet && time.Now().Before(end); time.Sleep(time.Millisecond) {
+			if looks++; !t.waits.Load() || readable(t.source) {
+				looks = 0
+			}
+		}
+	}
+	t.namer.Store(&f)
+}
+
+// readable reports whether a file has data that were not read.
+func readable(f *os.File) (ready bool) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	err = conn.Control(func(fd uintptr) {
+		list := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		_, _ = unix.Poll(list, 0)
+		ready = list[0].Revents&unix.POLLIN != 0
+	})
+	return err == nil && ready
+}
 
 // forward passes b on, with a name before a line.
 func (t *tail) forward(b []byte, lineStart bool) {
