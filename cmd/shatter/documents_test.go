@@ -104,7 +104,8 @@ func splitExample(text string) (command, output string) {
 func checkFigure(t *testing.T, path string, args []string) {
 	t.Helper()
 	stdout, stderr, code := shatter(t, args...)
-	got, err := os.ReadFile(strings.TrimSpace(stdout))
+	drawn, _, _ := strings.Cut(stdout, "\n") // the caption is in another file
+	got, err := os.ReadFile(drawn)
 	if err != nil {
 		t.Fatalf("%q: exit %d: %v %s", args, code, err, stderr)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/result/report"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 var plotFormats = []string{"svg", "pdf", "png"}
@@ -22,7 +24,7 @@ var plotFormats = []string{"svg", "pdf", "png"}
 type plotFlags struct {
 	out     string
 	formats []string
-	width   float64
+	width   string
 	where   whereFlag
 	choice  report.Choice
 }
@@ -32,7 +34,8 @@ func plotCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "plot DIR", Short: "Draw the figures of a result for papers", Args: cobra.ExactArgs(1),
 		Long: `Draw the figures of report.html as files for papers, and print their paths: SVG and PDF, a column
-wide, or PNG with 300 dots per inch. The same result gives the same bytes.
+wide, or PNG with 300 dots per inch. The file FIGURE.txt has the caption. The same result gives the
+same bytes.
 
 If there are more settings than a figure can show, it shows one of them. Its caption and a line on
 stderr name it. --where, --x and --group choose instead.`,
@@ -51,7 +54,8 @@ stderr name it. --where, --x and --group choose instead.`,
 	c.Flags().StringSliceVar(&f.choice.What, "what", nil,
 		"`figures`: n (n* against parameters), curve (success rates), "+
 			"error (mean error), regret, find (another number against n), or a metric (default all but metrics)")
-	c.Flags().Float64Var(&f.width, "width", 3.25, "width of a figure in `inches`")
+	c.Flags().StringVar(&f.width, "width", "column",
+		"`width` of a figure: column (3.25 inches), page (two columns, 6.75 inches), or inches")
 	return c
 }
 
@@ -62,17 +66,23 @@ func (f *plotFlags) plot(c *cobra.Command, dir string) error {
 			return wrong("--format %q: one of %s is needed, or several with commas", v, strings.Join(plotFormats, ", "))
 		}
 	}
-	if !(f.width >= 1 && f.width <= 40) {
-		return wrong("--width %v: inches from 1 to 40 are needed", f.width)
+	inches, known := map[string]float64{"column": 3.25, "page": 6.75}[f.width]
+	if v, err := strconv.ParseFloat(f.width, 64); err == nil && v >= 1 && v <= 40 {
+		inches = v
+	} else if !known {
+		return wrong("--width %s: inches from 1 to 40 are needed, or column or page", f.width)
 	}
-	known, err := openResult(c, dir)
+	opened, err := openResult(c, dir)
 	if err != nil {
 		return err
 	}
-	defer known.close()
-	sweep, err := f.where.load(known.Dir, dir)
+	defer opened.close()
+	sweep, err := f.where.load(opened.Dir, dir)
 	if err != nil {
 		return err
+	}
+	if len(sweep.Dropped) > 0 {
+		fmt.Fprintf(c.ErrOrStderr(), "shatter: no row of %s satisfies --where\n", wording.Few(sweep.Dropped, 6))
 	}
 	figures, left, err := sweep.Choose(f.choice)
 	if choice, ok := errors.AsType[*report.ChoiceError](err); ok {
@@ -99,25 +109,27 @@ func (f *plotFlags) plot(c *cobra.Command, dir string) error {
 		for _, line := range figure.Choices {
 			fmt.Fprintf(c.ErrOrStderr(), "shatter: %s: %s\n", figure.Name, line)
 		}
-		if err := f.write(c, &figure); err != nil {
+		if err := f.write(c, &figure, inches); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// write writes one figure in each format.
-func (f *plotFlags) write(c *cobra.Command, figure *report.Figure) error {
-	for _, format := range f.formats {
+// write writes one figure in each format, and its caption.
+func (f *plotFlags) write(c *cobra.Command, figure *report.Figure, inches float64) error {
+	for _, format := range append(slices.Clone(f.formats), "txt") {
 		var b bytes.Buffer
 		var err error
 		switch format {
 		case "svg":
-			err = figure.SVG(&b, f.width)
+			err = figure.SVG(&b, inches)
 		case "pdf":
-			err = figure.PDF(&b, f.width)
+			err = figure.PDF(&b, inches)
 		case "png":
-			err = figure.PNG(&b, f.width)
+			err = figure.PNG(&b, inches)
+		case "txt":
+			b.WriteString(figure.Text())
 		}
 		if err != nil {
 			return err

@@ -44,6 +44,15 @@ func (s *Sweep) Where(conditions ...sheet.Condition) (*Sweep, error) {
 	}
 	kept := *s
 	kept.whole.table, kept.where = newFrame(table), append(slices.Clone(s.where), conditions...)
+	left := kept.whole.table.distinctOf(kept.whole.table.all(), algorithmKey)
+	chosen, err := s.whole.table.Where(slices.DeleteFunc(slices.Clone(ofTable),
+		func(c sheet.Condition) bool { return c.Column != algorithmKey })...)
+	if err != nil {
+		return nil, err
+	}
+	before := newFrame(chosen)
+	kept.Dropped = slices.DeleteFunc(before.distinctOf(before.all(), algorithmKey),
+		func(name string) bool { return slices.Contains(left, name) })
 	cells := kept.whole.table.cells()
 	kept.failed = s.failed.of(cells)
 	rest, err := s.whole.curve.of(cells).Where(ofCurve...)

@@ -176,6 +176,7 @@ func (g group) figure(s *Sweep, m measure, c Choice, x string) (f Figure, longes
 		f.Levels = g.knownErrors(rows)
 	}
 	f.leaveFarBounds()
+	f.Lines = slices.DeleteFunc(f.Lines, func(l Line) bool { return len(l.Points) == 0 && len(l.Bounds) == 0 })
 	axes := scale{logX: true, logY: !m.curve}
 	if c.Scale != "" {
 		axes, _ = scaleNamed(c.Scale)

@@ -25,16 +25,18 @@ import (
 
 // Sizes of texts and margins.
 const (
-	textSize    = vg.Length(7)
-	captionSize = vg.Length(6)
-	lineHeight  = 1.35 * textSize
-	margin      = vg.Length(4)
+	textSize   = vg.Length(7)
+	lineHeight = 1.35 * textSize
+	margin     = vg.Length(4)
 )
 
-// palette holds colors that are readable on white and on nearly black (contrast at least 3:1) and
-// distinct for color-blind readers. Shapes repeat the distinction: no two of the first 24 lines
-// share both.
-var palette = []string{"#2A7FBF", "#D55E00", "#009E73", "#CC79A7", "#B07D00", "#8A63D2", "#7A7A7A", "#2E9BB5"}
+// palette holds a color for each of maxLines lines. They are readable on white and on nearly black
+// (contrast at least 3:1), and the first eight are distinct for color-blind readers. Shapes repeat
+// the distinction.
+var palette = []string{
+	"#2A7FBF", "#D55E00", "#009E73", "#CC79A7", "#B07D00", "#8A63D2", "#7A7A7A", "#2E9BB5",
+	"#D1435B", "#6B8E23", "#A0522D", "#C44FC4",
+}
 
 // Shapes of decided and of undecided points.
 var (
@@ -74,12 +76,13 @@ const pageWidth = 5
 // mode.
 var pageColors = strings.NewReplacer("#000000", "currentColor", "#E1E1E1", "var(--line)", "#5A5A5A", "var(--soft)")
 
-// inline returns the figure as an element of the page, which shows title and caption itself.
+// Text returns the title and the caption, for the caption in a paper.
+func (f *Figure) Text() string { return f.Title + ". " + strings.Join(f.Caption, " ") + "\n" }
+
+// inline returns the figure as an element of the page.
 func (f *Figure) inline() (template.HTML, error) {
-	plain := *f
-	plain.Title, plain.Caption = "", nil
 	var b strings.Builder
-	if err := plain.SVG(&b, pageWidth); err != nil {
+	if err := f.SVG(&b, pageWidth); err != nil {
 		return "", err
 	}
 	_, svg, _ := strings.Cut(b.String(), "<svg") // skips the XML declaration
@@ -150,49 +153,30 @@ func (f *Figure) PDF(w io.Writer, width float64) error {
 	return err
 }
 
-// A layout holds the texts around the plot: the title above, legend and caption below.
+// A layout holds the legend, which is below the plot.
 type layout struct {
-	title, caption                                     []string
-	legend                                             []entry
-	columns                                            int // number of columns of the legend
-	titleHeight, legendHeight, captionHeight, colWidth vg.Length
+	legend           []entry
+	columns          int // number of columns of the legend
+	height, colWidth vg.Length
 }
 
 func (f *Figure) layout(width vg.Length) layout {
-	l := layout{
-		title:   wrap(f.Title, textSize, width-2*margin),
-		caption: wrap(strings.Join(f.Caption, " "), captionSize, width-2*margin),
-		legend:  f.entries(),
-	}
+	l := layout{legend: f.entries()}
 	longest := vg.Length(0)
 	for _, e := range l.legend {
 		longest = max(longest, style(textSize).Width(e.text))
 	}
 	l.columns = max(1, int((width-margin)/(longest+30)))
 	l.colWidth = (width - margin) / vg.Length(l.columns)
-	l.titleHeight = lineHeight * vg.Length(len(l.title))
-	l.legendHeight = lineHeight*vg.Length((len(l.legend)+l.columns-1)/l.columns) + margin
-	l.captionHeight = 1.3*captionSize*vg.Length(len(l.caption)) + 1
+	l.height = lineHeight*vg.Length((len(l.legend)+l.columns-1)/l.columns) + margin
 	return l
 }
 
-// size returns a figure's width and height: the plot is three quarters as high as wide.
+// size returns a figure's width and height: the plot is three quarters as high as a column is wide,
+// and at most 3 inches high.
 func (f *Figure) size(inches float64) (width, height vg.Length) {
 	width = vg.Length(inches) * vg.Inch
-	l := f.layout(width)
-	return width, l.titleHeight + 0.72*width + l.legendHeight + l.captionHeight
-}
-
-// wrap breaks a text at spaces into lines that are at most width wide, unless a word is wider.
-func wrap(s string, size, width vg.Length) (lines []string) {
-	for _, word := range strings.Fields(s) {
-		if last := len(lines) - 1; last >= 0 && style(size).Width(lines[last]+" "+word) <= width {
-			lines[last] += " " + word
-		} else {
-			lines = append(lines, word)
-		}
-	}
-	return lines
+	return width, min(0.72*width, max(3*vg.Inch, 0.45*width)) + f.layout(width).height
 }
 
 func style(size vg.Length) draw.TextStyle {
@@ -204,23 +188,14 @@ func style(size vg.Length) draw.TextStyle {
 // draw draws the figure and returns the tooltips of its points.
 func (f *Figure) draw(c draw.Canvas) []tip {
 	l := f.layout(c.Max.X - c.Min.X)
-	for i, text := range l.title {
-		at := vg.Point{X: c.Min.X + margin, Y: c.Max.Y - lineHeight*vg.Length(i+1) + 1}
-		c.FillText(style(textSize), at, text)
-	}
-	for i, text := range l.caption {
-		at := vg.Point{X: c.Min.X + margin, Y: c.Min.Y + l.captionHeight - 1.3*captionSize*vg.Length(i+1)}
-		c.FillText(style(captionSize), at, text)
-	}
-	below := l.legendHeight + l.captionHeight
 	for i, e := range l.legend {
 		x := c.Min.X + margin + l.colWidth*vg.Length(i%l.columns)
-		y := c.Min.Y + below - lineHeight*vg.Length(i/l.columns+1) + 2
+		y := c.Min.Y + l.height - lineHeight*vg.Length(i/l.columns+1) + 2
 		e.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y},
 			Max: vg.Point{X: x + 18, Y: y + textSize}}})
 		c.FillText(style(textSize), vg.Point{X: x + 22, Y: y + 0.15*textSize}, e.text)
 	}
-	return f.drawPlot(draw.Crop(c, 2, -margin, below+2, -l.titleHeight-3))
+	return f.drawPlot(draw.Crop(c, 2, -margin, l.height+2, -3))
 }
 
 // drawPlot draws the plot and the titles of its axes, because the library would leave too much
@@ -294,9 +269,21 @@ func (f *Figure) entries() (all []entry) {
 			continue
 		}
 		all = append(all, entry{l.Name, func(c draw.Canvas) {
-			at := c.Center()
-			c.StrokeLine2(draw.LineStyle{Color: ink(i), Width: 1}, c.Min.X, at.Y, c.Max.X, at.Y)
-			c.DrawGlyph(glyph(i, filled), at)
+			at, shapes := c.Center(), hollow
+			decided := slices.DeleteFunc(slices.Clone(l.Points), func(q Point) bool { return q.Open != "" })
+			if len(decided) > 0 {
+				shapes = filled
+			}
+			line := draw.LineStyle{Color: ink(i), Width: 1}
+			if len(l.Points) == 0 { // only a bound is drawn
+				line.Dashes = dashes[Proved]
+			}
+			if len(l.Points) == 0 || l.Level || len(decided) > 1 && !f.Loose {
+				c.StrokeLine2(line, c.Min.X, at.Y, c.Max.X, at.Y)
+			}
+			if len(l.Points) > 0 && !l.Level {
+				c.DrawGlyph(glyph(i, shapes), at)
+			}
 		}})
 	}
 	level := func(name string, s draw.LineStyle) {
@@ -365,9 +352,7 @@ func (f *Figure) add(p *plot.Plot, i int, l Line) {
 		return
 	}
 	if f.Faint {
-		c := ink(i)
-		c.A = 70
-		s.Color = c
+		s.Color = pale(ink(i))
 	}
 	for _, q := range l.Points {
 		if !math.IsNaN(q.Low) && !math.IsNaN(q.High) {
@@ -391,6 +376,12 @@ func setAxis(to *plot.Axis, a Axis) {
 func ink(i int) color.NRGBA {
 	v, _ := strconv.ParseUint(palette[i%len(palette)][1:], 16, 32) // the palette contains only numbers
 	return color.NRGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 255}
+}
+
+// pale returns a color mixed with white. Not every reader of PDF shows a color with transparency.
+func pale(c color.NRGBA) color.NRGBA {
+	mix := func(v uint8) uint8 { return uint8(255 - (255-int(v))*2/5) }
+	return color.NRGBA{mix(c.R), mix(c.G), mix(c.B), 255}
 }
 
 // glyph returns the style of the points of line i.

@@ -23,6 +23,8 @@ type Sweep struct {
 	Folder string // path of the output folder in commands; "": the path that was loaded
 	Live   bool   // the page is loaded and refreshed often, so it has to be small
 
+	Dropped []string // algorithms of which no row satisfies the conditions on other columns
+
 	dir          string
 	whole        rows
 	table        *frame   // one row for each search over another number than n
