@@ -23,6 +23,9 @@ type Overview struct {
 	Jobs        map[string]int64 // numbers of jobs by end: done, dropped, or returned because of fault, cannot or drain
 	Trials      map[string]int64 // trials of the jobs that are done, by status: ok, failed, lost
 	Refused     int64            // number of jobs whose sample size the algorithm refused
+	Starts      int64            // number of plugin processes that were started
+	Starting    time.Duration    // time of slots to start them
+	Running     time.Duration    // time of slots on jobs, including the starts
 }
 
 // Overview returns a copy of the present overview.

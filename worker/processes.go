@@ -151,8 +151,10 @@ func (s *slot) start(ctx context.Context, job *jobRun, key processKey) (*process
 	if err != nil {
 		return nil, err
 	}
+	took := time.Since(began)
+	s.w.Monitor.update(func(o *Overview) { o.Starts, o.Starting = o.Starts+1, o.Starting+took })
 	if s.startingTime == 0 { // trials caused the later starts
-		s.startingTime = time.Since(began)
+		s.startingTime = took
 	}
 	p := &process{Process: started, key: key, environment: started.Environment()}
 	p.mark, p.checked = p.environment.Identify(""), map[checkedSize]*ledger.Refusal{}

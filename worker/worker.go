@@ -226,6 +226,7 @@ func (w *worker) runSlot(hard context.Context) {
 	for h := w.jobs.next(); h != nil; h = w.jobs.next() {
 		outcomes, err := s.run(h.ctx, h.trial)
 		w.jobs.recordRunTime(h)
+		w.Monitor.update(func(o *Overview) { o.Running += h.runTime })
 		if err != nil {
 			w.finishJob(hard, h, nil, err)
 			continue

@@ -168,6 +168,11 @@ func (f *runFlags) run(c *cobra.Command, args []string) (failed error) {
 	if err != nil {
 		return err
 	}
+	if w := m.workers.Overview(); w.Starting > max(w.Running/4, 2*time.Second) {
+		m.display.say("workers spent %.0f %% of their time on %s of plugin processes (%s): algorithms in one plugin "+
+			"file share processes", 100*w.Starting.Seconds()/w.Running.Seconds(), wording.Count(int(w.Starts), "start"),
+			wording.Duration(w.Starting.Round(time.Second)))
+	}
 	err = f.report(c, s, summary, m.display)
 	m.end(howEnded(summary))
 	return m.display.done(summary, err)

@@ -978,7 +978,7 @@ type Problem struct {
 	Domain     uint64                 `protobuf:"varint,2,opt,name=domain,proto3" json:"domain,omitempty"`  // X: every coordinate of a point is one of 0..X-1; 0 if there is no X
 	Dim        uint32                 `protobuf:"varint,3,opt,name=dim,proto3" json:"dim,omitempty"`        // coordinates per example
 	Margin     float64                `protobuf:"fixed64,4,opt,name=margin,proto3" json:"margin,omitempty"` // margin of the target; 0: none
-	Noise      string                 `protobuf:"bytes,5,opt,name=noise,proto3" json:"noise,omitempty"`     // "none", "random", "adversarial"
+	Noise      string                 `protobuf:"bytes,5,opt,name=noise,proto3" json:"noise,omitempty"`     // "none", "random", "adversarial" or "malicious"
 	NoiseRate  float64                `protobuf:"fixed64,6,opt,name=noise_rate,json=noiseRate,proto3" json:"noise_rate,omitempty"`
 	NoConstant bool                   `protobuf:"varint,7,opt,name=no_constant,json=noConstant,proto3" json:"no_constant,omitempty"` // thresholds without the constant -1, h_X (the needle distribution)
 	Realizable bool                   `protobuf:"varint,8,opt,name=realizable,proto3" json:"realizable,omitempty"`                   // whether the target is in the class

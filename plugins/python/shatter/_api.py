@@ -52,7 +52,7 @@ class Problem:
     domain: int = 0  # X: coordinates are whole numbers in 0..X-1; 0 if the class has no X
     dim: int = 1  # coordinates of each point
     margin: float = 0.0  # that the target promises on all points; 0 for none
-    noise: str = "none"  # of labels: "none", "random" or "adversarial"
+    noise: str = "none"  # "none", "random", "adversarial", or "malicious", which replaces examples
     noise_rate: float = 0.0  # in [0, 1/2)
     no_constant: bool = False  # thresholds lack the constant -1
     realizable: bool = True  # the target lies in the class
