@@ -57,7 +57,7 @@ type texColumn struct {
 }
 
 // rareInTex lists columns that a tabular has only if the user chooses them.
-var rareInTex = []string{"cell", "trials", "mistakes_max", "best_loss"}
+var rareInTex = []string{"cell", "trials", "mistakes_max", "best_loss", "reason"}
 
 // texColumns returns the columns of a tabular. Unless the user chose the columns, the two ends of
 // an interval form one column.
