@@ -46,7 +46,7 @@ func TestPython(t *testing.T) {
 			t.Errorf("%s, %s, %s: %v", r.Algorithm, r.Setting, r.Check, r.Err)
 		}
 	}
-	if len(results) != 20 {
+	if len(results) != 23 {
 		t.Errorf("%d checks were done", len(results))
 	}
 }

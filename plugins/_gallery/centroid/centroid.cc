@@ -20,8 +20,19 @@ using namespace shatter::plugin::v1;
 using grpc::ServerContext;
 using grpc::Status;
 
-// The memory file of the sessions, at descriptor 4.
-const char* memory;
+// The memory files of the sessions and of the data set, at the descriptors 4 and 5; null: there is no data set.
+const char *sessions, *dataset;
+
+// Returns the memory of a table.
+const char* memoryOf(const Table& t) { return (t.place() == Table::PLACE_DATASET ? dataset : sessions) + t.offset(); }
+
+// Returns the memory file at a descriptor; null: there is none.
+const char* mapped(int descriptor) {
+  struct stat file;
+  if (fstat(descriptor, &file) != 0) return nullptr;
+  void* memory = mmap(nullptr, file.st_size, PROT_READ, MAP_SHARED, descriptor, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<const char*>(memory);
+}
 
 double scaleOf(const Setting& s) { // 1 unless the sweep file sets the parameter
   auto p = s.parameters().find("scale");
@@ -40,8 +51,8 @@ std::string refusalOf(const Setting& s) { // "": accepted
 // Returns the noisy sum of y x in one trial. A replaced example changes the sum by at most 2 in the Euclidean norm,
 // and so by at most 2 sqrt(dim) in the sum of absolute values.
 std::vector<double> learn(const Setting& s, const Table& t, uint64_t trial, uint64_t high, uint64_t low) {
-  auto x = reinterpret_cast<const double*>(memory + t.offset() + t.x_at()) + trial * s.n() * t.dim();
-  auto y = reinterpret_cast<const double*>(memory + t.offset() + t.y_at()) + trial * s.n();
+  auto x = reinterpret_cast<const double*>(memoryOf(t) + t.x_at()) + trial * s.n() * t.dim();
+  auto y = reinterpret_cast<const double*>(memoryOf(t) + t.y_at()) + trial * s.n();
   std::vector<double> w(t.dim());
   for (int64_t i = 0; i < s.n(); i++)
     for (uint32_t k = 0; k < t.dim(); k++) w[k] += y[i] * x[i * t.dim() + k];
@@ -60,7 +71,7 @@ std::string answer(const Step& s, const std::vector<std::vector<double>>& traine
   for (int j = 0; j < s.counts_size(); j++) {
     uint64_t row = s.shared() ? s.first_row() : next;
     next += s.counts(j);
-    auto x = reinterpret_cast<const double*>(memory + s.points().offset() + s.points().x_at());
+    auto x = reinterpret_cast<const double*>(memoryOf(s.points()) + s.points().x_at());
     for (uint32_t i = 0; i < s.counts(j); i++, row++) {
       double sum = 0;
       for (uint32_t k = 0; k < s.points().dim(); k++) sum += trained[j][k] * x[row * s.points().dim() + k];
@@ -131,13 +142,11 @@ struct Centroid : Plugin::Service {
 
 int main() {
   const char* dir = std::getenv("PLUGIN_UNIX_SOCKET_DIR");
-  struct stat file;
-  if (!dir || fstat(4, &file) != 0) {
+  sessions = mapped(4), dataset = mapped(5);
+  if (!dir || !sessions) {
     std::cerr << "This is a plugin of Shatter: name it in a sweep file, plugins: [./centroid]\n";
     return 2;
   }
-  memory = static_cast<const char*>(mmap(nullptr, file.st_size, PROT_READ, MAP_SHARED, 4, 0));
-  if (memory == MAP_FAILED) return perror("map descriptor 4"), 1;
   for (int fd = 3; fd <= 6; fd++) fcntl(fd, F_SETFD, FD_CLOEXEC);
 
   Centroid service;
