@@ -66,11 +66,9 @@ func (f *plotFlags) plot(c *cobra.Command, dir string) error {
 			return wrong("--format %q: one of %s is needed, or several with commas", v, strings.Join(plotFormats, ", "))
 		}
 	}
-	inches, known := map[string]float64{"column": 3.25, "page": 6.75}[f.width]
-	if v, err := strconv.ParseFloat(f.width, 64); err == nil && v >= 1 && v <= 40 {
-		inches = v
-	} else if !known {
-		return wrong("--width %s: inches from 1 to 40 are needed, or column or page", f.width)
+	inches, err := figureWidth(f.width)
+	if err != nil {
+		return err
 	}
 	opened, err := openResult(c, dir)
 	if err != nil {
@@ -114,6 +112,20 @@ func (f *plotFlags) plot(c *cobra.Command, dir string) error {
 		}
 	}
 	return nil
+}
+
+// figureWidth returns the value of --width in inches.
+func figureWidth(text string) (inches float64, err error) {
+	switch text {
+	case "column":
+		return 3.25, nil
+	case "page":
+		return 6.75, nil
+	}
+	if inches, err = strconv.ParseFloat(text, 64); err != nil || !(inches >= 1 && inches <= 40) {
+		return 0, wrong("--width %s: inches from 1 to 40 are needed, or column or page", text)
+	}
+	return inches, nil
 }
 
 // write writes one figure in each format, and its caption.
