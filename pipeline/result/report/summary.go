@@ -241,12 +241,8 @@ func (s *Sweep) unknown() []unknown {
 			note(row, "", "Privacy is declared: it is the word of the plugin's author, and Shatter has no proof of it.")
 		}
 	}
-	theory := "theory_n"
-	if s.online() {
-		theory = "theory_regret"
-	}
 	for row := range s.table.Len() {
-		if s.hasGoal(row) && s.table.Value(row, theory) == nil && !(s.online() && s.table.Value(row, "search") != nil) {
+		if s.lacksBound(row) {
 			note(row, "", "No finite bound is known here, neither a proved nor a declared one.")
 		}
 		if e := s.table.text(row, "evaluation"); e != "" && e != "exact" {
@@ -254,6 +250,17 @@ func (s *Sweep) unknown() []unknown {
 		}
 	}
 	return all
+}
+
+// lacksBound reports whether no finite bound is known for a row with a goal.
+func (s *Sweep) lacksBound(row int) bool {
+	switch {
+	case !s.hasGoal(row):
+		return false
+	case s.online():
+		return s.table.Value(row, "theory_regret") == nil && s.table.Value(row, "search") == nil
+	}
+	return s.table.Value(row, "theory_n") == nil
 }
 
 // why describes a status in words.
