@@ -261,7 +261,7 @@ func (s checks) checkShared() error {
 	if err != nil {
 		return err
 	}
-	defer table.Close()
+	defer table.Close() //nolint:errcheck // its memory is freed with this process at the latest
 	draw(s.problem, 1<<33, table.Points(), nil)
 	c := s.command
 	c.Dataset = table
