@@ -31,12 +31,8 @@ func setPrivacy(row *TableRow, curve []CurveRow) {
 	if g == nil {
 		return
 	}
-	if row.Cell.Beta == 0 { // without a goal, no n suffices
-	} else if check.Unknown = impliesNothing(row); check.Unknown == "" {
-		check.Implied = privacy.ImpliedEpsilon(1-row.Cell.Beta, row.Cell.Prior.Limit, g.GetDelta(), row.NHigh)
-		if check.Implied == 0 {
-			check.Unknown = "functions chosen without data succeed often enough, or delta allows it, so any epsilon is possible"
-		}
+	if row.Cell.Beta > 0 || row.Cell.Kind().Rounds() { // without a goal, no sample size is asked for
+		check.Implied, check.Unknown = implied(row)
 	}
 	if !claimsPrivacy(row.Cell) {
 		return
@@ -59,6 +55,19 @@ func setPrivacy(row *TableRow, curve []CurveRow) {
 			g.GetDelta(), a.Pairs, a.Event))
 	}
 	check.Contradicts = strings.Join(wrong, "; ")
+}
+
+// implied returns the least epsilon with which a learner can succeed as often as the row's did at n_high, or the
+// reason why the row implies none.
+func implied(row *TableRow) (epsilon float64, unknown string) {
+	if unknown = impliesNothing(row); unknown != "" {
+		return 0, unknown
+	}
+	epsilon = privacy.ImpliedEpsilon(1-row.Cell.Beta, row.Cell.Prior.Limit, row.Cell.Guarantee.GetDelta(), row.NHigh)
+	if epsilon == 0 {
+		unknown = "functions chosen without data succeed often enough, or delta allows it, so any epsilon is possible"
+	}
+	return epsilon, unknown
 }
 
 // impliesNothing returns the reason why the bracket of a row with a guarantee implies no epsilon; "" if it does.
