@@ -323,7 +323,7 @@ func reportRefusals(all []checkedInstance, r *sweep.Reporter) (warnings []string
 		if where = strings.TrimSpace(where); where != "" {
 			where = " (" + where + ")"
 		}
-		if x.setting.alpha == 0 && !x.entry.grid.File.Task().Rounds() {
+		if x.entry.grid.LacksGoal() {
 			reason.message += " (there is no goal: state the parameters that depend on its alpha or beta)"
 		}
 		name := x.entry.algorithm.GetName()

@@ -275,12 +275,12 @@ func (o *opener) reportKey(d *draft, keyed *problem.Error) {
 // reference returns the draft's reference error: a number, or the least error of the class. Without
 // a goal, it is 0 if that error is unknown.
 func (o *opener) reference(d *draft, p *openedProblem) float64 {
-	isCurve := d.entry.grid.Goal == nil && !d.entry.grid.File.Task().Rounds()
-	if !d.setting.reference.Best && !isCurve || p.err != nil {
+	lacksGoal := d.entry.grid.LacksGoal()
+	if !d.setting.reference.Best && !lacksGoal || p.err != nil {
 		return d.setting.reference.Value
 	}
 	value, err := p.least()
-	if err != nil && !isCurve {
+	if err != nil && !lacksGoal {
 		message := err.Error()
 		if keyed, ok := errors.AsType[*problem.Error](err); ok {
 			message = keyed.Reason

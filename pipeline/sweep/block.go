@@ -141,6 +141,10 @@ func (b *Block) checkNeeded(r *Reporter) {
 	}
 }
 
+// LacksGoal reports whether the block states no criterion of success, and no game provides one: errors
+// are its result.
+func (b *Block) LacksGoal() bool { return b.Goal == nil && !b.File.Task().Rounds() }
+
 // isCurve reports whether the block measures errors at listed sample sizes and searches for nothing,
 // so that it needs no goal.
 func (b *Block) isCurve() bool {
