@@ -27,9 +27,11 @@ func (s *Sweep) Where(conditions ...sheet.Condition) (*Sweep, error) {
 	if len(conditions) == 0 {
 		return s, nil
 	}
-	var ofTable, ofCurve []sheet.Condition
+	var ofName, ofTable, ofCurve []sheet.Condition // on the algorithm's name, other columns, the curve alone
 	for _, c := range conditions {
-		if _, err := s.whole.table.Find(c.Column); err != nil {
+		if c.Column == algorithmKey {
+			ofName = append(ofName, c)
+		} else if _, err := s.whole.table.Find(c.Column); err != nil {
 			if _, inCurve := s.whole.curve.Find(c.Column); inCurve != nil {
 				return nil, err
 			}
@@ -38,20 +40,18 @@ func (s *Sweep) Where(conditions ...sheet.Condition) (*Sweep, error) {
 			ofTable = append(ofTable, c)
 		}
 	}
-	table, err := s.whole.table.Where(ofTable...)
+	named, err := s.whole.table.Where(ofName...)
+	if err != nil {
+		return nil, err
+	}
+	table, err := named.Where(ofTable...)
 	if err != nil {
 		return nil, err
 	}
 	kept := *s
 	kept.whole.table, kept.where = newFrame(table), append(slices.Clone(s.where), conditions...)
-	left := kept.whole.table.distinctOf(kept.whole.table.all(), algorithmKey)
-	chosen, err := s.whole.table.Where(slices.DeleteFunc(slices.Clone(ofTable),
-		func(c sheet.Condition) bool { return c.Column != algorithmKey })...)
-	if err != nil {
-		return nil, err
-	}
-	before := newFrame(chosen)
-	kept.Dropped = slices.DeleteFunc(before.distinctOf(before.all(), algorithmKey),
+	left := kept.whole.table.algorithms()
+	kept.Dropped = slices.DeleteFunc(newFrame(named).algorithms(),
 		func(name string) bool { return slices.Contains(left, name) })
 	cells := kept.whole.table.cells()
 	kept.failed = s.failed.of(cells)
@@ -71,6 +71,9 @@ func (f *frame) of(cells map[string]bool) *frame {
 		return cells[cell] || cells[cell+" "+f.text(row, curveColumn)]
 	}))
 }
+
+// algorithms returns the names of the algorithms in a table.
+func (f *frame) algorithms() []string { return f.distinctOf(f.all(), algorithmKey) }
 
 // cells returns the ids of the cells of a table, with the number of rounds if it has one.
 func (f *frame) cells() map[string]bool {

@@ -269,16 +269,17 @@ func (f *Figure) entries() (all []entry) {
 			continue
 		}
 		all = append(all, entry{l.Name, func(c draw.Canvas) {
-			at, shapes := c.Center(), hollow
-			decided := slices.DeleteFunc(slices.Clone(l.Points), func(q Point) bool { return q.Open != "" })
-			if len(decided) > 0 {
-				shapes = filled
+			at, shapes, decided := c.Center(), hollow, 0
+			for _, q := range l.Points {
+				if q.Open == "" {
+					shapes, decided = filled, decided+1
+				}
 			}
 			line := draw.LineStyle{Color: ink(i), Width: 1}
 			if len(l.Points) == 0 { // only a bound is drawn
 				line.Dashes = dashes[Proved]
 			}
-			if len(l.Points) == 0 || l.Level || len(decided) > 1 && !f.Loose {
+			if len(l.Points) == 0 || l.Level || decided > 1 && !f.Loose {
 				c.StrokeLine2(line, c.Min.X, at.Y, c.Max.X, at.Y)
 			}
 			if len(l.Points) > 0 && !l.Level {
