@@ -47,7 +47,7 @@ func pluginTestCommand() *cobra.Command {
 			"other keys are parameters (repeatable; default the suite's settings)")
 	flags.StringArrayVar(&p.expect, "expect-fail", nil,
 		"`CHECK=REASON` of a check that must fail (repeatable)")
-	flags.DurationVar(&p.limit, "limit", time.Minute, "time `limit` of a trial")
+	flags.DurationVar(&p.limit, "limit", plugintest.TrialLimit, "time `limit` of a trial")
 	return c
 }
 
@@ -122,6 +122,9 @@ func (p *pluginTest) run(c *cobra.Command, args []string) error {
 
 // options returns the options that the flags set.
 func (p *pluginTest) options() (o plugintest.Options, err error) {
+	if p.limit <= 0 {
+		return o, fmt.Errorf("--limit %v: a time above 0 is needed, such as 10s", p.limit)
+	}
 	if p.only != "" {
 		if o.Only, err = regexp.Compile(p.only); err != nil {
 			return o, fmt.Errorf("--run %q: %w", p.only, err)

@@ -125,13 +125,21 @@ func (s checks) repeat(want *transcript, v variation) (*transcript, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.compare(s.command, p, usual, want, v)
+}
+
+// compare plays a variation of a script in a process of a command, like repeat. want is the
+// transcript of the script.
+func (s checks) compare(
+	c host.Command, p *host.Process, of script, want *transcript, v variation,
+) (*transcript, error) {
 	got, err := s.playIn(p, v.script)
 	if err != nil {
 		return nil, why(err, "%s", v.when)
 	}
 	s.repeated += len(v.script.trials)
 	if differs := sameTrials(want, got); differs != nil {
-		return nil, s.explain(s.command, usual, v, differs)
+		return nil, s.explain(c, of, v, differs)
 	}
 	return got, nil
 }
@@ -142,7 +150,7 @@ const repetitions = 10
 // explain adds the likely cause to a difference between a variation and a script. It plays both in
 // fresh processes: the cause is randomness if identical sessions differ, and that of the variation
 // only if they agree and the variation differs each time.
-func (s checks) explain(c host.Command, usual script, v variation, differs error) error {
+func (s checks) explain(c host.Command, of script, v variation, differs error) error {
 	if s.command.Attached {
 		return why(differs, "%s", v.when)
 	}
@@ -152,7 +160,7 @@ func (s checks) explain(c host.Command, usual script, v variation, differs error
 		if err != nil {
 			return err
 		}
-		first, err := s.playIn(p, usual)
+		first, err := s.playIn(p, of)
 		var second *transcript
 		if err == nil {
 			second, err = s.playIn(p, v.script)
@@ -187,7 +195,7 @@ func (s checks) checkLabels() error {
 	if !s.setting.Means {
 		return skipped("the check answers asks for labels")
 	}
-	defer func(means *pluginv1.Setting) { s.setting = means }(s.setting)
+	defer func(usual *pluginv1.Setting) { s.setting = usual }(s.setting)
 	s.setting = s.with(func(w *pluginv1.Setting) { w.Means = false })
 	_, err := s.clean(usual)
 	return why(err, "if Setting.Means is not set, as in most sweeps")
@@ -277,14 +285,8 @@ func (s checks) checkShared() error {
 	if err != nil {
 		return err
 	}
-	got, err := s.playIn(p, v.script)
-	if err != nil {
-		return why(err, "%s", v.when)
-	}
-	if err := sameTrials(want, got); err != nil {
-		return s.explain(c, apart, v, err)
-	}
-	return nil
+	_, err = s.compare(c, p, apart, want, v)
+	return err
 }
 
 // checkDeclared checks that models label points like their declared hypotheses, and that they

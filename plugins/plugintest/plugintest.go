@@ -94,6 +94,9 @@ type Options struct {
 // Version is the version of the suite. It increases when a check is added or becomes stricter.
 const Version = 6
 
+// TrialLimit is the time limit of a trial if the command has none.
+const TrialLimit = time.Minute
+
 // Checks lists the names of the checks. They do not change between versions.
 func Checks() []string {
 	names := []string{"start", "description", "setting"}
@@ -151,7 +154,7 @@ func (o Options) wants(algorithm, check string) bool {
 // Test is like the function Test, with options.
 func (o Options) Test(ctx context.Context, c host.Command) []Result {
 	if c.Trial == 0 {
-		c.Trial = time.Minute
+		c.Trial = TrialLimit
 	}
 	var reports sync.Mutex
 	locked := func(call func(Result)) func(Result) {
