@@ -51,8 +51,8 @@ func sameBits(x, y float64) bool {
 // How differing trials are examined. Answers that change at random in 5 % of runs agree by chance in aloneRuns runs
 // with probability 0.6, but change in all repeats of a session with probability 0.0025.
 const (
-	maxExamined    = 4  // differing trials of a cell that are examined
-	manyExamined   = 32 // those of all cells, if one per cell does not exceed it
+	maxExamined    = 4  // largest number of differing trials of a cell that are examined
+	manyExamined   = 32 // largest number in all cells, except that one of each cell is examined
 	aloneRuns      = 10 // runs of a trial alone in a fresh process
 	sessionRepeats = 2  // runs after other trials in a fresh process, and runs with points in another order
 	companyTrials  = 7  // largest number of those other trials
@@ -152,7 +152,7 @@ func (d *differing) suspect() string {
 }
 
 // cause returns what the outcome of an examined trial depends on. A cause is named only if identical sessions agree
-// with each other and show it; otherwise the note says what was found.
+// with each other and show it; otherwise the note describes the findings.
 func (d *differing) cause() (cause schemas.Cause, note string) {
 	differ := func(x, y *ledger.Batch) bool { return difference(x, y, 0) != "" }
 	varies := func(list []*ledger.Batch) (random, between bool) { // on one worker, and between workers
