@@ -57,6 +57,7 @@ def command_line_and_python_agree():
     assert len(r.curve()) == 18 and len(r.failures()) == 0 and len(r.bounds()) > 0 and len(r.fits()) >= 0
     assert len(r.query("select * from cells where false")["cell"]) == 0
     assert "all are equal to the last bit" in r.verify()
+    assert all(f.name.endswith(".svg") and "Fixed:" in f.caption for f in r.plot("n"))
     assert r.plot("n")[0]._repr_svg_().startswith("<?xml") and "<svg" in r._repr_html_() and "<th>n_high</th>" in r._repr_html_()
     assert "expmech/em" in str(r)
     raises(shatter.UsageError, lambda: r.table({"nothing": 1}))

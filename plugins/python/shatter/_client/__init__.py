@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import html
 import json
 import os
 import re
@@ -104,9 +105,10 @@ def check(source: Source, *, set: Optional[Mapping[str, Any]] = None, **flags: A
 
 
 class Figure(str):
-    """The text of a figure in SVG. name is that of its file."""
+    """The text of a figure in SVG. name is that of its file, caption what it shows and which values are fixed."""
 
     name: str
+    caption: str
 
     def _repr_svg_(self) -> str:
         return str(self)
@@ -116,7 +118,7 @@ class Figures(list["Figure"]):
     """Figures of a result. A notebook shows them all."""
 
     def _repr_html_(self) -> str:
-        return "".join(self)
+        return "".join(f"<div>{figure}<p>{html.escape(figure.caption)}</p></div>" for figure in self)
 
 
 def _literal(v: Any) -> str:
@@ -215,9 +217,12 @@ class Result:
             figures = Figures()
             for path in _call("plot", self.dir, *args).decode().splitlines():
                 with _open(path, encoding="utf-8") as f:
-                    figure = Figure(f.read())
-                figure.name = os.path.basename(path)
-                figures.append(figure)
+                    text = f.read()
+                if path.endswith(".txt"):  # it follows its figure
+                    figures[-1].caption = text.strip()
+                else:
+                    figures.append(Figure(text))
+                    figures[-1].name = os.path.basename(path)
         return figures
 
     def __str__(self) -> str:
@@ -232,8 +237,8 @@ class Result:
             figure = "".join(self.plot("n")[:1])
         except ShatterError:  # too few cells for a figure
             figure = ""
-        partial = f"<p>partial: {self.partial}</p>" if self.partial else ""
-        return partial + f"<p>{notes}</p>" + html_table(head, rows) + figure
+        lines = ([f"partial: {self.partial}"] if self.partial else []) + [notes]
+        return "".join(f"<p>{html.escape(line)}</p>" for line in lines) + html_table(head, rows) + figure
 
 
 def _markdown(text: str) -> tuple[list[str], list[list[Any]], str]:
