@@ -121,8 +121,8 @@ var libraries = map[string][]string{
 		"pipeline/dataset",
 		"pipeline/problem/population",
 	}, // which reads Arrow footers
-	"github.com/hashicorp/go-hclog":      {"plugins/host", "plugins/algo"},
-	"github.com/hashicorp/go-plugin":     {"plugins/host", "plugins/algo"},
+	"github.com/hashicorp/go-hclog":      {"plugins/host"},
+	"github.com/hashicorp/go-plugin":     {"plugins/host"},
 	"github.com/invopop/jsonschema":      {"schemas"},
 	"github.com/prometheus":              {"cmd/shatter/observe"},
 	"github.com/spf13":                   {"cmd/shatter", "cmd/shatter/simulation"},
@@ -140,7 +140,8 @@ var libraries = map[string][]string{
 
 // notForAuthors lists libraries that an author's binary does not link.
 var notForAuthors = []string{
-	"github.com/nats-io", "github.com/apache/arrow", "github.com/apache/thrift", "gonum.org", "go.yaml.in",
+	"github.com/nats-io", "github.com/apache/arrow", "github.com/apache/thrift", "github.com/hashicorp",
+	"gonum.org", "go.yaml.in",
 }
 
 // packageImports returns the imports of every package of this module and of all that these need,

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"syscall"
 
-	"google.golang.org/grpc"
-
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -75,15 +73,11 @@ func serveHost(conn *net.UnixConn, plugins []Plugin, turn chan struct{}, path st
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go s.serveSessions(ctx, files[pluginv1.RequestFD], files[pluginv1.ResponseFD])
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		return err
+	server, err := s.serveAt(path, conn)
+	if server != nil {
+		defer server.Stop()
 	}
-	server := grpc.NewServer(serverLimits()...)
-	pluginv1.RegisterPluginServer(server, s)
-	defer server.Stop()
-	go func() { _ = server.Serve(l) }() // ends with Stop
-	if _, err := fmt.Fprintf(conn, "1|%d|unix|%s|grpc\n", pluginv1.Version, path); err != nil {
+	if err != nil {
 		return err
 	}
 	_, _ = conn.Read(make([]byte, 1)) // returns after the host has ended

@@ -13,7 +13,9 @@ const (
 	CookieKey   = "SHATTER_PLUGIN" // environment variable that is set for a plugin started by a host
 	CookieValue = "5f0e8a4b1c9d4e0fa7d2"
 	AttachKey   = "SHATTER_ATTACH" // environment variable with which a user makes a plugin wait for hosts
-	Name        = "shatter"        // name of the service in go-plugin's set of plugins
+	// SocketDirKey is go-plugin's environment variable with the directory of a plugin's socket.
+	SocketDirKey = "PLUGIN_UNIX_SOCKET_DIR"
+	Name         = "shatter" // name of the service in go-plugin's set of plugins
 
 	// MaxMessage is the limit on a message's size, set on both sides. Requests stay below 1 MiB by construction,
 	// and responses below 1 MiB or the size of one declared hypothesis.
