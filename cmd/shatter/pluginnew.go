@@ -8,6 +8,7 @@ import (
 	goversion "go/version"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -72,6 +73,14 @@ func pluginNewCommand() *cobra.Command {
 			for _, f := range files {
 				fmt.Fprintln(c.OutOrStdout(), filepath.Join(p.Name, f.path))
 			}
+			if p.Lang == "go" && p.SDK.Checkout != "" {
+				tidy := exec.CommandContext(c.Context(), "go", "mod", "tidy")
+				tidy.Dir = p.Name
+				if said, err := tidy.CombinedOutput(); err != nil {
+					fmt.Fprintf(c.ErrOrStderr(), "note: go.mod lists all requirements of Shatter, because "+
+						"go mod tidy failed in %s: %v\n%s", p.Name, err, said)
+				}
+			}
 			fmt.Fprintf(c.ErrOrStderr(), "next: cd %s && %s && shatter plugin test ./%s && shatter run sweep.yaml\n",
 				p.Name, p.Build, p.Name)
 			return nil
@@ -120,7 +129,7 @@ func (p *newPlugin) pythonFiles() ([]scaffoldFile, error) {
 
 func (p *newPlugin) goFiles() ([]scaffoldFile, error) {
 	p.Main, p.Test, p.UnitTest = "main.go", "main_test.go", "go test ./..."
-	p.Build = "go build -trimpath -buildvcs=false -o " + p.Name + " ."
+	p.Build = "go build -trimpath -buildvcs=false -ldflags=-s -o " + p.Name + " ."
 	if p.SDK == (sdkSource{}) {
 		var err error
 		if p.SDK, err = ownSDK(); err != nil {
@@ -216,8 +225,8 @@ func sdkOf(file string, info *debug.BuildInfo) (sdkSource, error) {
 		"checkout, or with go install %s/cmd/shatter@latest", sdkModule)
 }
 
-// goModule returns go.mod and go.sum of a module that uses the SDK: that of a checkout, with the versions of
-// everything that it needs; or of a version, without a go.sum.
+// goModule returns go.mod and go.sum of a module that uses the SDK: that of a checkout, with the requirements of all of
+// Shatter, from which go mod tidy selects; or of a version, without a go.sum.
 func goModule(module string, sdk sdkSource) (mod, sum []byte, err error) {
 	if sdk.Checkout == "" {
 		const form = "module %s\n\ngo %s\n\nrequire %s %s\n"

@@ -24,6 +24,10 @@ func TestPluginNewFiles(t *testing.T) {
 			for path := range strings.FieldsSeq(stdout) {
 				checkWritten(t, path)
 			}
+			mod, _ := os.ReadFile(filepath.Join(name, "go.mod"))
+			if strings.Contains(string(mod), "duckdb") || strings.Contains(stderr, "note:") {
+				t.Errorf("%s requires more than the SDK: %s", name, stderr)
+			}
 		}
 	}
 }
