@@ -262,41 +262,6 @@ func TestResolveGrids(t *testing.T) {
 	}
 }
 
-func TestBudgetsThatDoNotApply(t *testing.T) {
-	src := strings.Replace(base, "[expmech/em]", "[expmech/em, baseline/erm]", 1) +
-		"privacy: {epsilon: [1, 2], delta: [1e-6, 1e-9]}\n"
-	p := mustResolve(t, src, algorithms(), "")
-	var got []string
-	for _, c := range p.Cells {
-		got = append(got, fmt.Sprintf("%s %v %v %v %v", c.As, c.Epsilon, c.Delta, c.Private, c.Pure))
-	}
-	want := []string{"expmech/em 1 0 true true", "expmech/em 2 0 true true", "baseline/erm 0 0 false false"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	if got := p.Cells[0].Guarantee; !got.GetPure() {
-		t.Errorf("guarantee %v", got)
-	}
-	if p.Cells[2].Guarantee != nil || p.Cells[2].Setting(7).GetEpsilon() != 0 {
-		t.Errorf("the cell that is not private has a guarantee or a budget")
-	}
-}
-
-func TestDefaults(t *testing.T) {
-	p := mustResolve(t, base+"privacy: {epsilon: 1}\n", algorithms(), "")
-	c := p.Cells[0]
-	limits := c.Limits
-	if p.Seed.String() != "1" || c.Trials != 200 || limits.Trial.String() != "10m0s" || limits.Memory != 2<<30 ||
-		c.Task != "learn" {
-		t.Errorf("seed %v, cell %+v", p.Seed, c)
-	}
-	src := strings.Replace(base, "[100]", "{from: 16, to: 1e6}", 1)
-	c = mustResolve(t, src+"privacy: {epsilon: 1}\n", algorithms(), "").Cells[0]
-	if *c.Find != (trial.Find{From: 16, To: 1e6, Within: 1.5, Confidence: 0.95}) || c.MaxTrials != 50000 {
-		t.Errorf("find %+v, max %d", c.Find, c.MaxTrials)
-	}
-}
-
 func TestResolvedParameters(t *testing.T) {
 	src := `name: x
 problem: {class: halfspace, d: 10, margin: 0.1, distribution: skew}
@@ -552,14 +517,8 @@ n: [100]
 		name, src string
 		want      []string
 	}{
-		{"adversary of another task", change(predict, "kind: boundary", "kind: [boundary, tree]"), []string{
-			`s:8:19: adversary.kind: "tree" does not ask queries; choose stochastic, repeat, boundary or adaptive`}},
 		{"adversary that does not fit", change(predict, "class: thresholds, domain: 64", "class: parities, d: 6"), []string{
 			`s:8:19: adversary.kind: "boundary" does not fit the class parities; choose stochastic or repeat`}},
-		{"adaptive list", change(predict, "kind: boundary", "kind: adaptive, offline: true"), []string{
-			`s:8:38: adversary.offline: an adaptive adversary has no list of queries beforehand; leave it out, or choose another kind`}},
-		{"marks without a use", change(predict, "kind: boundary", "kind: boundary, sees: marks"), []string{
-			`s:8:35: adversary.sees: "marks" does not apply to the kind boundary, which looks at no answer; leave it out`}},
 		{"width", change(predict, "kind: boundary", "kind: boundary, width: [3, 64]"), []string{`s:8:36: adversary.width: 64 is outside [0, 64)`}},
 		{"metric of the worker", change(predict, "test/game", "test/greedy"), []string{
 			`s:4:14: algorithms[0]: "test/greedy" declares the metric "hard_queries", which workers measure themselves: rename it in the plugin`}},
@@ -568,7 +527,6 @@ n: [100]
 			`s:3:20: algorithms[0].use: unknown algorithm "nothing"; there is baseline/erm, baseline/perceptron, boosting/hs-stl, expmech/em, expmech/pf, online/soa, test/game, test/greedy`}},
 		{"algorithm of another task", change(private, "expmech/em", "online/soa"), []string{`s:3:14: algorithms[0]: ` +
 			`"online/soa" does not support the task learn`}},
-		{"unknown parameter", change(half, "rounds", "rouds"), []string{`s:4:28: algorithms[0].rouds: unknown parameter, did you mean "rounds"?`}},
 		{"unknown parameter near use", change(half, "rounds", "a"), []string{`s:4:28: algorithms[0].a: unknown parameter, did you mean "as"?`}},
 		{"types of parameters", change(half, "rounds: 400", "rounds: [1.5, '2', x], lambda: -1, kappa: 1.5, unit: yes, preset: papr"), []string{
 			`s:4:37: algorithms[0].rounds[0]: 1.5 is not a whole number`,
@@ -585,8 +543,6 @@ n: [100]
 			`s:5:5: algorithms[1]: the name "boosting/hs-stl" is in use by algorithms[0]: rename one of them with "as"`}},
 		{"name of another algorithm", change(half, "rounds: 400", "as: baseline/erm"), []string{
 			`s:4:32: algorithms[0].as: "baseline/erm" is the name of another algorithm`}},
-		{"refused", half, []string{
-			`s:4:5: algorithms[0]: boosting/hs-stl refuses this (d 50, epsilon 1 and 1 more): 400 rounds are too many for d = 50; change it, or exclude it`}},
 		{"refused once for all", change(private, "expmech/em", "boosting/hs-stl"), []string{
 			`s:3:14: algorithms[0]: boosting/hs-stl refuses this: needs halfspaces; change it, or exclude it`}},
 		{"exclude matches nothing", half + "exclude: [{d: 50}, {d: 60}, {algorithm: baseline/perceptron, epsilon: 1}]", []string{
@@ -617,14 +573,7 @@ n: [100]
 		{"sequential and a small beta", change(half, "400", "100", "beta: 0.1", "beta: [0.1, 0.005], evaluation: sequential"), []string{
 			`s:7:26: goal.beta: 0.005 is outside [0.01, 0.99]: with evaluation: sequential, a share 0.0001 of trials may ` +
 				`be misjudged, which must be small compared with beta; leave evaluation out, or change beta`}},
-		{"sequential in another task", change(predict, "beta", "evaluation: sequential, beta"), []string{
-			`s:5:32: goal.evaluation: belongs to task learn, where a trial has one error; leave it out`}},
-		{"problem", change(half, "skew", "needle"), []string{`s:2:69: problem.distribution: "needle" does not fit the class halfspace; choose iso, skew, ball-margin, iso-fixed or skew-fixed`}},
 		{"problem at one value of an axis", change(half, "[10, 50]", "[10, 1]"), []string{`s:2:37: problem.d[1]: 1 is outside [2, 1048576]`}},
-		{"problem without a key", change(half, "margin: 0.1, ", ""), []string{`s:2:10: problem.margin: missing; state a number in (0, 1), for example 0.1`}},
-		{"noise", change(half, "skew", "skew, noise: [{kind: none}, {kind: none, rate: 0.1}]"), []string{
-			`s:2:116: problem.noise[1].rate: 0.1 does not apply to the kind none; leave it out or set noise.kind to random, adversarial or malicious`,
-			`s:4:5: algorithms[0]: boosting/hs-stl refuses this (d 50, noise none, noise_rate 0, epsilon 1 and 1 more): 400 rounds are too many for d = 50; change it, or exclude it`}},
 		{"alpha within adversarial noise", change(half, "skew", "skew, noise: [{kind: random, rate: 0.2}, "+
 			"{kind: adversarial, rate: [0.05, 0.1]}]", "[10, 50]", "10", "400", "100", "n: [100]", "n: {from: 16, to: 1e6}",
 			"alpha: 0.1", "alpha: [0.04, 0.2], reference: [best, 0.06]"), []string{
@@ -637,9 +586,6 @@ n: [100]
 			`s:7:16: goal.alpha[0]: an error of at most 0.1 is not above the rate 0.1 of adversarial noise, under which ` +
 				`samples of any size may look as if another target at that distance had labeled them: no learner reaches it ` +
 				`reliably, so there is no n to find; raise alpha, lower noise.rate, or list sample sizes`}},
-		{"disguise without data", change(half, "skew", "skew, disguise: [false, true]"), []string{
-			`s:2:93: problem.disguise[1]: hides the rows of problem.data, and this problem has none; leave it out`,
-			`s:4:5: algorithms[0]: boosting/hs-stl refuses this (d 50, disguise false, epsilon 1 and 1 more): 400 rounds are too many for d = 50; change it, or exclude it`}},
 		{"10^12 cells", change(half, "[10, 50]", list(1000), "margin: 0.1", "margin: "+fractions(1000), "[1, 2]", list(1000)) + "seed: 3", []string{
 			`s:4:5: algorithms[0]: with this algorithm the sweep has 1000000000 cells; at most 200000 are allowed: ` +
 				`shorten an axis, or write several sweeps`}},
@@ -647,6 +593,8 @@ n: [100]
 			"beta: 0.1", "beta: "+fractions(10000)), []string{
 			`s:4:5: algorithms[0]: with this algorithm the sweep has more than 10^18 cells; at most 200000 are allowed: ` +
 				`shorten an axis, or write several sweeps`}},
+		{"too many trials", change(private, "[100]", list(1000)) + "trials: 1e9", []string{
+			`s:3:14: algorithms[0]: with this algorithm the sweep has 1000000000000 trials; at most 10000000000 are allowed`}},
 		{"two names for one cell", change(private, "[expmech/em]", "[expmech/em, {use: expmech/em, as: em}]"), []string{
 			`s:3:26: algorithms[1]: "em" has a cell that equals one of "expmech/em" (algorithms[0]): remove it, or give ` +
 				`it independent noise with "replica: 1"`}},
@@ -763,17 +711,6 @@ func TestExpansion(t *testing.T) {
 			t.Fatalf("%s\n%s", src, diff)
 		}
 	})
-}
-
-func TestMissingFiles(t *testing.T) {
-	dir := t.TempDir()
-	src := strings.Replace(base,
-		"domain: 64, distribution: uniform", "domain: 9, data: {file: no.csv, label: y, positive: 1}", 1)
-	_, err := resolve(t, src+"privacy: {epsilon: 1}\n", algorithms(), dir)
-	if err == nil || !strings.HasPrefix(err.Error(), "s:2:50: problem.data.file: ") ||
-		!strings.Contains(err.Error(), "no such file") {
-		t.Errorf("error %v", err)
-	}
 }
 
 func TestPluginPaths(t *testing.T) {

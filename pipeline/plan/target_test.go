@@ -128,50 +128,6 @@ func TestTargetMistakes(t *testing.T) {
 	}
 }
 
-// Explain describes the targets of the file, each distribution once, or the source of the labels if
-// there is no target.
-func TestTargetsExplained(t *testing.T) {
-	data := testkit.WriteFile(t, "rows.csv", "x,y\n3,p\n5,q\n9,q\n7,q\n")
-	overData := "{class: thresholds, domain: 16, data: {file: " + data + ", label: y, positive: p}"
-	online := "name: x\ntask: online\nproblem: {class: thresholds, domain: 64, distribution: uniform}\n" +
-		"algorithms: [online/soa]\nrounds: 10\nadversary: {kind: %s}\n"
-	for _, tt := range []struct{ name, src, want string }{
-		{"distributions", fmt.Sprintf(underUniform, "class: [thresholds, points], domain: 64, "+
-			"target: [random, middle, uniform, 5, 6]"), "" +
-			"target      drawn for each trial (points: a uniform hypothesis of the class)\n" +
-			"target      drawn for each trial (points: the point is uniform)\n" +
-			"target      drawn for each trial (thresholds: a uniform hypothesis of the class)\n" +
-			"target      drawn for each trial (thresholds: t is uniform on 0..X)\n" +
-			"target      the same in all trials (points: the point X/2): a calibration, which measures no learning\n" +
-			"target      the same in all trials (thresholds: the threshold X/2): a calibration, which measures no learning\n" +
-			"target      the same in all trials: a calibration, which measures no learning; a hypothesis from the " +
-			"sweep file: 5 or 6\n"},
-		{"fixed", fmt.Sprintf(underUniform, "class: thresholds, domain: 64, target: 5"), "target      the same in all " +
-			"trials: a calibration, which measures no learning; a hypothesis from the sweep file: 5\n"},
-		{"data", strings.Replace(fmt.Sprintf(underUniform, "@"), "{distribution: uniform, @", overData, 1), "" +
-			"data        rows.csv: 4 rows\n" +
-			"            label \"y\": \"p\" is +1, \"q\" is -1\n" +
-			"            1 feature: \"x\"\n" +
-			"            25 % of the rows are positive, so a constant hypothesis has error 25 %\n" +
-			"labels      from the data file; there is no target, and results hold only for this concept and population\n"},
-		{"online", fmt.Sprintf(online, "tree"), "labels      chosen by the adversary tree: there is no target\n"},
-		{"online, planted", fmt.Sprintf(online, "[tree, planted]"), "" +
-			"labels      chosen by the adversary tree: there is no target\n" +
-			"target      drawn for each trial (thresholds: t is uniform on 0..X)\n"},
-	} {
-		var b strings.Builder
-		if err := mustResolve(t, tt.src, algorithms(), "").Explain(&b, 0); err != nil {
-			t.Fatal(err)
-		}
-		_, after, _ := strings.Cut(b.String(), "\nproblem ")
-		_, after, _ = strings.Cut(after, "\n")
-		got, _, _ := strings.Cut(after, "algorithms  ")
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s: %s", tt.name, diff)
-		}
-	}
-}
-
 // A goal over data that a constant reaches yields one warning for each.
 func TestConstantSuffices(t *testing.T) {
 	data := testkit.WriteFile(t, "rows.csv", "x,y\n3,p\n5,q\n9,q\n7,q\n")
