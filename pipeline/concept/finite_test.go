@@ -79,40 +79,6 @@ func (l lister) sample(t *rapid.T, n int) (x, y []float64) {
 	return x, y
 }
 
-// The tie-breaking of perturbed learners depends on the order of the members.
-func TestMemberOrder(t *testing.T) {
-	inf := math.Inf(1)
-	for _, c := range []struct {
-		spec Spec
-		want []Hypothesis
-	}{
-		{Spec{Name: "thresholds", Domain: 2}, []Hypothesis{Threshold(0), Threshold(1), Threshold(2)}},
-		{Spec{Name: "thresholds", Domain: 2, NoConstant: true}, []Hypothesis{Threshold(0), Threshold(1)}},
-		{Spec{Name: "points", Domain: 2}, []Hypothesis{Point(0), Point(1)}},
-		{Spec{Name: "intervals", Domain: 3}, []Hypothesis{
-			Interval(0, 0), Interval(0, 1), Interval(0, 2), Interval(1, 1), Interval(1, 2), Interval(2, 2), Empty(),
-		}},
-		{Spec{Name: "stumps", Domain: 3, Dim: 2}, []Hypothesis{
-			Stump{2, 0, inf, 1}, Stump{2, 0, -inf, 1},
-			Stump{2, 0, 1, 1}, Stump{2, 0, 1, -1}, Stump{2, 0, 2, 1}, Stump{2, 0, 2, -1},
-			Stump{2, 1, 1, 1}, Stump{2, 1, 1, -1}, Stump{2, 1, 2, 1}, Stump{2, 1, 2, -1},
-		}},
-		{Spec{Name: "rectangles", Domain: 2}, []Hypothesis{
-			Rectangle{Interval(0, 0), Interval(0, 0)}, Rectangle{Interval(0, 0), Interval(0, 1)},
-			Rectangle{Interval(0, 0), Interval(1, 1)},
-			Rectangle{Interval(0, 1), Interval(0, 0)}, Rectangle{Interval(0, 1), Interval(0, 1)},
-			Rectangle{Interval(0, 1), Interval(1, 1)},
-			Rectangle{Interval(1, 1), Interval(0, 0)}, Rectangle{Interval(1, 1), Interval(0, 1)},
-			Rectangle{Interval(1, 1), Interval(1, 1)},
-			Rectangle{Empty(), Empty()},
-		}},
-	} {
-		if diff := cmp.Diff(c.want, list(t, c.spec).members); diff != "" {
-			t.Errorf("%+v: members (-want +got):\n%s", c.spec, diff)
-		}
-	}
-}
-
 // If a class has more than 2^64 members, the first 2^64 have numbers; up to the documented
 // domains all have one.
 func TestMemberNumbersOfLargeClasses(t *testing.T) {
@@ -398,14 +364,5 @@ func TestBadRows(t *testing.T) {
 				t.Errorf("%v: weight %v: error %v", k, weight, err)
 			}
 		}
-	}
-}
-
-// Sorting returns an error if the keys have too few bits for the numbers of the points.
-func TestSortRefuses(t *testing.T) {
-	var s sorter
-	if _, err := s.order(make([]float64, 3), 1, 0, 1<<63); err == nil ||
-		!strings.Contains(err.Error(), "use at most 2^1 points") {
-		t.Errorf("error %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package concept
 
 import (
 	"errors"
-	"math"
 	"math/big"
 	"strings"
 	"testing"
@@ -49,28 +48,6 @@ func TestDimensionInWords(t *testing.T) {
 	}
 	if got := (Dimension{2, 5}).and(Dimension{3, 9}); got != (Dimension{3, 5}) {
 		t.Errorf("2 to 5 and 3 to 9: %v", got)
-	}
-}
-
-// The parities of four bits have known values: on the basis they are a cube of side 1.
-func TestDescribe(t *testing.T) {
-	d, err := Describe(Spec{Name: "parities", Dim: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d.Name != "parities" || d.Dim != 4 || d.Points.Int64() != 16 || d.Size.Int64() != 16 || d.VC != exactly(4) ||
-		d.Ldim != exactly(4) {
-		t.Errorf("%+v", d)
-	}
-	near(t, "ln |H|", d.LogSize, 4*math.Ln2, 1e-15)
-	z := d.Separator
-	if d.NoSeparator != nil || z.Len() != 4 || z.Hamming != 1 {
-		t.Fatalf("separator %+v: %v", z, d.NoSeparator)
-	}
-	near(t, "rho 0/1", z.Rho01(), 0.5, 1e-15)
-	near(t, "rho -1/+1", z.RhoPM(), 1, 1e-15)
-	if d.Margin.Lower > 0.5 || d.Margin.Upper < 0.5 || d.Margin.Upper-d.Margin.Lower > 1e-12 {
-		t.Errorf("hull margin %v, want 0.5", d.Margin)
 	}
 }
 

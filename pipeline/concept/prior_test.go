@@ -176,29 +176,6 @@ func TestPriorByBruteForce(t *testing.T) {
 	}
 }
 
-// No function is better than the prior of thresholds, points and intervals.
-func TestPriorOfAllFunctions(t *testing.T) {
-	for _, s := range []Spec{
-		{Name: Thresholds, Domain: 10}, {Name: Points, Domain: 9}, {Name: Intervals, Domain: 10},
-		{Name: Intervals, Domain: 11},
-	} {
-		targets := labelsAt(t, s, drawnTargets(t, s, Drawn{}))
-		for _, alpha := range []float64{0, 0.1, 0.15, 0.2, 0.3, 0.4} {
-			p, _ := NewPrior(s, Drawn{}, allowed(alpha))
-			best, h := 0.0, make([]float64, s.Domain)
-			for f := range 1 << s.Domain {
-				for i := range h {
-					h[i] = float64(f>>i&1)*2 - 1
-				}
-				best = max(best, shareNear(h, targets, allowed(alpha)))
-			}
-			if math.Abs(p.Success-best) > 1e-9 {
-				t.Errorf("%+v, alpha %v: success %v, want %v", s, alpha, p.Success, best)
-			}
-		}
-	}
-}
-
 // The estimate agrees with the formula of a class, if it has one, and otherwise with the share of
 // other targets near its answer. The tolerance is four standard errors, which are at most one
 // percentage point each.

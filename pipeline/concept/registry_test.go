@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/testkit"
-	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // TestDefinitions checks every class against the contract of Definition.
@@ -456,12 +455,4 @@ func (b *brute) littlestone() int {
 		return most
 	}
 	return depth(1<<len(b.rows) - 1)
-}
-
-// A class depends only on the five keys of Spec.
-func TestSpecOf(t *testing.T) {
-	p := &pluginv1.Problem{Class: Matrix, Domain: 2, Dim: 1, Matrix: "0110", NoConstant: true, Margin: 0.5}
-	if got, want := SpecOf(p), (Spec{Name: Matrix, Domain: 2, Dim: 1, Matrix: "0110", NoConstant: true}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
 }

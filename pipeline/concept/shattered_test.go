@@ -42,15 +42,6 @@ func shatteredFrom(parts [][]string, v int) int {
 	return best
 }
 
-// Equal and complementary columns are merged: many copies of a class take no longer than one.
-func TestShatterMergesColumns(t *testing.T) {
-	const rows = 70
-	columns := columnsOf(rows, 6, func(i, v int) bool { return (i>>(v%2)&1 == 1) != (v >= 4) })
-	if s := newShatter(columns, rows, maxReads); len(s.columns) != 2 || len(s.all) != 2 {
-		t.Errorf("%d columns are left, want 2", len(s.columns))
-	}
-}
-
 // The largest possible matrices, with known dimensions.
 func TestVCOfLargeMatrices(t *testing.T) {
 	for _, c := range []struct {
