@@ -1,7 +1,6 @@
 package noise
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -11,19 +10,6 @@ import (
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas"
 )
-
-func TestNumberOfFlips(t *testing.T) {
-	for _, c := range []struct {
-		rate float64
-		n    int
-		want int
-	}{{0.05, 20, 1}, {0.05, 19, 0}, {0.29, 100, 29}, {0.1, 30, 3}, {0.07, 100, 7}, {0.499, 1000, 499}, {0, 1000, 0},
-		{0.333, 10, 3}, {0.3, 0, 0}} {
-		if got := flips(c.rate, c.n); got != c.want {
-			t.Errorf("flips(%v, %d) = %d, want %d", c.rate, c.n, got, c.want)
-		}
-	}
-}
 
 func TestWholeShare(t *testing.T) {
 	for rate, want := range map[float64]int64{
@@ -106,38 +92,6 @@ func number(b bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-func TestPulls(t *testing.T) {
-	x := []float64{1, 0, -0.2, 0, 0.6, 0, 0, 1, -0.8, 0}
-	y := []float64{1, -1, 1, 1, 1}
-	for _, c := range []struct {
-		toward  []float64
-		k       int
-		flipped []int
-	}{
-		{[]float64{1, 0}, 1, []int{4}}, // y<x,v> is 1, 0.2, 0.6, 0 and -0.8
-		{[]float64{1, 0}, 2, []int{3, 4}},
-		{[]float64{-1, 0}, 2, []int{0, 2}},
-		{[]float64{0, -1}, 1, []int{3}},
-	} {
-		f := &adversarialFlips{toward: c.toward, rank: indexes(len(y))}
-		f.rankPulls(x, y)
-		checkFlips(t, fmt.Sprint(c), f, c.k, y, c.flipped)
-	}
-}
-
-func TestLabelsFirst(t *testing.T) {
-	y := []float64{-1, 1, -1, 1}
-	for _, c := range []struct {
-		first   float64
-		k       int
-		flipped []int
-	}{{1, 2, []int{1, 3}}, {1, 4, []int{0, 1, 2, 3}}, {-1, 2, []int{0, 2}}} {
-		f := &adversarialFlips{rank: indexes(len(y))}
-		f.rankLabels(c.first, y)
-		checkFlips(t, fmt.Sprint(c), f, c.k, y, c.flipped)
-	}
 }
 
 // The order in the sample does not affect the choice among examples of equal worth.
