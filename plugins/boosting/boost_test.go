@@ -3,7 +3,6 @@ package boosting
 import (
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -29,18 +28,6 @@ func boostSetting(p BoostParams) algo.Setting[BoostParams] {
 	s := unbudgeted(p)
 	s.Problem = algo.Problem{Class: "stumps", Domain: 8, Dim: 3, Noise: "none", Realizable: true}
 	return s
-}
-
-// The parameter names exactly the weak learners of weakKinds.
-func TestWeakKindsAreNamed(t *testing.T) {
-	field, _ := reflect.TypeFor[BoostParams]().FieldByName("Weak")
-	var names []string
-	for _, w := range weakKinds {
-		names = append(names, w.name)
-	}
-	if got, want := field.Tag.Get("choices"), strings.Join(names, ","); got != want {
-		t.Errorf("the choices are %s, want %s", got, want)
-	}
 }
 
 // Each round's hypothesis is the best stump under the weights of Algorithm 4, computed only from

@@ -78,36 +78,6 @@ func shareBelow(sample *algo.Data, w []float64, theta float64) float64 {
 	return float64(count) / float64(sample.Len())
 }
 
-func TestResolveBregman(t *testing.T) {
-	for _, c := range []struct {
-		name       string
-		give       BregmanParams
-		tau, noise float64
-		want       BregmanParams
-	}{
-		{"unit", BregmanParams{Weak: Unit}, 0.1, 0,
-			BregmanParams{Weak: Unit, Rounds: 2397, Lambda: 0.1, Kappa: 0.05, Tau: 0.1}},
-		{"raw", BregmanParams{Weak: Raw}, 0.1, 0,
-			BregmanParams{Weak: Raw, Rounds: 1199, Lambda: 2, Kappa: 0.05, Tau: 0.1}},
-		{"noisy", BregmanParams{Weak: Unit}, 0.2, 0.01,
-			BregmanParams{Weak: Unit, Rounds: 2397, Lambda: 0.1, Kappa: 0.05, Tau: 0.2}},
-		{"given", BregmanParams{Weak: Unit, Rounds: 7, Kappa: 0.3, Tau: 0.4}, 0.2, 0,
-			BregmanParams{Weak: Unit, Rounds: 7, Lambda: 0.4, Kappa: 0.3, Tau: 0.4}},
-		{"no margin", BregmanParams{Weak: Raw, Rounds: 7, Lambda: 3}, 0, 0,
-			BregmanParams{Weak: Raw, Rounds: 7, Lambda: 3, Kappa: 0.05}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := unbudgeted(c.give)
-			s.Problem.Margin, s.Problem.NoiseRate = c.tau, c.noise
-			for range 2 {
-				if err := resolveBregman("x", &s); err != nil || s.Params != c.want {
-					t.Errorf("%+v, %v; want %+v", s.Params, err, c.want)
-				}
-			}
-		})
-	}
-}
-
 func TestRivalsRefuse(t *testing.T) {
 	type change = func(p *algo.Problem)
 	none := func(*algo.Problem) {}

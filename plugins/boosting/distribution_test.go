@@ -78,18 +78,3 @@ func (l *distribution) example(q []float64, y float64) {
 	}
 	scaled(q, min(1, 1/math.Sqrt(numeric.Dot(q, q))))
 }
-
-// benchSample returns n examples on the unit sphere, labeled by a halfspace.
-func benchSample(n, d int) *algo.Data {
-	r := rand.New(rand.NewPCG(1, 2))
-	x, y := make([]float64, n*d), make([]float64, n)
-	for i := range y {
-		row := x[i*d : (i+1)*d]
-		for j := range row {
-			row[j] = r.NormFloat64()
-		}
-		scaled(row, 1/math.Sqrt(numeric.Dot(row, row)))
-		y[i] = math.Copysign(1, row[0]+0.3*row[d-1])
-	}
-	return algo.NewData(x, d, y)
-}

@@ -101,19 +101,6 @@ func TestProjectionProperties(t *testing.T) {
 	})
 }
 
-// TestProjectionOfLargeLogWeights checks that equal log-weights too large for ln c to be added to
-// them still share the remaining mass equally.
-func TestProjectionOfLargeLogWeights(t *testing.T) {
-	s := append(slices.Repeat([]float64{1e18}, 10), 1e18+1024, -1e18)
-	want := append(slices.Repeat([]float64{0.4}, 10), 1, 0)
-	for _, start := range []float64{0, -1e18} {
-		m := measure{u: make([]float64, len(s)), logc: start}
-		for range 2 {
-			nearAll(t, "mu", m.mu(m.project(s, 5)), want, 1e-15)
-		}
-	}
-}
-
 // TestExtremesOfWhatIsAccepted checks that all accepted parameters give finite numbers, and weights
 // of the right mass, which the sensitivity relies on.
 func TestExtremesOfWhatIsAccepted(t *testing.T) {

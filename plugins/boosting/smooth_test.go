@@ -76,15 +76,3 @@ func provedRounds(gamma, kappa float64) float64 {
 	r := (math.Expm1(a) - a) / c
 	return 1 / (c * kappa * (2*gamma - theta - r))
 }
-
-// TestSmoothBoostEndsWithinItsLimit checks that Servedio's limit on the rounds follows for every
-// advantage that a weak learner of this package can have.
-func TestSmoothBoostEndsWithinItsLimit(t *testing.T) {
-	sample := benchSample(1, 2)
-	for gamma := 0.5; gamma > 1e-7; gamma *= 0.99 {
-		limit := newFading(gamma, 0.1, sample).limit
-		if proved := provedRounds(gamma, 0.1); !(proved > 0 && proved < limit) {
-			t.Errorf("gamma %v: %v rounds are proved, the limit is %v", gamma, proved, limit)
-		}
-	}
-}

@@ -144,29 +144,6 @@ func TestPairwiseBounds(t *testing.T) {
 	})
 }
 
-func TestBoundsUnderNoise(t *testing.T) {
-	p := thresholdsOf(257)
-	value := func(noise string, rate float64, name string) float64 {
-		p.Noise, p.NoiseRate = noise, rate
-		return bound(t, EM(), setting(p, 1), name).Value
-	}
-	clean := setting(thresholdsOf(257), 1)
-	clean.Alpha = 0.1 * (1 - 2*0.2)
-	if got, want := value("random", 0.2, "sharp-agnostic"), bound(t, EM(), clean, "sharp-agnostic").Value; got != want {
-		t.Errorf("random noise: %v, want %v", got, want)
-	}
-	if got, want := value("random", 0.2, "theorem-1"), bound(t, EM(), clean, "theorem-1").Value; got != want {
-		t.Errorf("random noise, theorem 1: %v, want %v", got, want)
-	}
-	if got := value("adversarial", 0.05, "sharp-agnostic"); !math.IsInf(got, 1) {
-		t.Errorf("adversary of alpha/2: %v", got)
-	}
-	got, without := value("adversarial", 0.02, "sharp-agnostic"), value("none", 0, "sharp-agnostic")
-	if math.IsInf(got, 1) || got <= without {
-		t.Errorf("adversary: %v, without %v", got, without)
-	}
-}
-
 // The bounds that apply, by the properties of a cell.
 func TestPremises(t *testing.T) {
 	const (

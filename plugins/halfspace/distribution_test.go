@@ -52,19 +52,6 @@ func learnerOf[P any](a algo.Algorithm[P], s algo.Setting[P]) learner {
 	}
 }
 
-// plainCounts writes the expected result of countBelow, one inner product after the other.
-func plainCounts(counts []int32, net []float64, sample *algo.Data, limit float64) {
-	d := sample.Dim()
-	for m := range counts {
-		counts[m] = 0
-		for i := range sample.Len() {
-			if sample.Y(i)*plainDot(net[m*d:(m+1)*d], sample.X(i)) < limit {
-				counts[m]++
-			}
-		}
-	}
-}
-
 func plainDot(a, b []float64) float64 {
 	sum := 0.0
 	for j, x := range a {

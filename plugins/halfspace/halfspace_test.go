@@ -1,16 +1,12 @@
 package halfspace
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/matrix"
 	"github.com/shatterlab/shatter/pipeline/privacy"
@@ -25,53 +21,6 @@ func randomSample(r *rand.Rand, n, d int) *algo.Data {
 		y[i] = float64(2*r.IntN(2) - 1)
 	}
 	return algo.NewData(x, d, y)
-}
-
-// The kernels return the results of plain loops.
-func TestKernels(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 5))
-		n, d := rapid.IntRange(1, 70).Draw(t, "n"), rapid.SampledFrom([]int{1, 2, 3, 10, 200, 3000}).Draw(t, "d")
-		sample := randomSample(r, n, d)
-		examples, err := newExamples(context.Background(), sample, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		net := randomNet(r, rapid.SampledFrom([]int{1, 2, 7}).Draw(t, "points"), d)
-		products := make([]float64, n)
-		copy(products, examples.margins(net[:d]))
-		for i, got := range products {
-			if want := sample.Y(i) * plainDot(sample.X(i), net[:d]); math.Abs(got-want) > 1e-12 {
-				t.Fatalf("product %d = %v, want %v", i, got, want)
-			}
-		}
-		limit := max(1e-9, products[0]) + 1e-9
-		counts, want := make([]int32, len(net)/d), make([]int32, len(net)/d)
-		if err := examples.countBelow(context.Background(), counts, net, limit); err != nil {
-			t.Fatal(err)
-		}
-		plainCounts(want, net, sample, limit)
-		if !slices.Equal(counts, want) {
-			t.Fatalf("counts %v, want %v", counts, want)
-		}
-		sum := make([]float64, d)
-		examples.sumBelow(sum, net[:d], limit)
-		for j, got := range sum {
-			if want := columnBelow(sample, products, limit, j); math.Abs(got-want) > 1e-12 {
-				t.Fatalf("sum %d = %v, want %v", j, got, want)
-			}
-		}
-	})
-}
-
-// columnBelow returns coordinate j of sumBelow.
-func columnBelow(sample *algo.Data, products []float64, limit float64, j int) (sum float64) {
-	for i, v := range products {
-		if v < limit {
-			sum += sample.Y(i) * sample.X(i)[j]
-		}
-	}
-	return sum
 }
 
 func TestProjection(t *testing.T) {
@@ -169,38 +118,6 @@ func TestDegenerateSamples(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestResolveExponential(t *testing.T) {
-	for _, c := range []struct {
-		d          int
-		give, want ExponentialParams
-	}{
-		{1, ExponentialParams{Net: Auto}, ExponentialParams{Net: Grid, Points: 2, Radius: 0.01, Tau: 0.1}},
-		{2, ExponentialParams{Net: Auto}, ExponentialParams{Net: Grid, Points: 315, Radius: 0.01, Tau: 0.1}},
-		{2, ExponentialParams{Net: Random, Points: 7}, ExponentialParams{Net: Random, Points: 7, Radius: 0.01, Tau: 0.1}},
-		{10, ExponentialParams{Net: Auto, Tau: 0.2, Radius: 0.05},
-			ExponentialParams{Net: Random, Points: 4096, Radius: 0.05, Tau: 0.2}},
-		{10, ExponentialParams{Net: Auto, Project: 2},
-			ExponentialParams{Net: Grid, Project: 2, Points: 315, Radius: 0.01, Tau: 0.1}},
-	} {
-		s := exponentialSetting(c.d, c.give)
-		for range 2 {
-			if err := resolveExponential(&s); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, s.Params); diff != "" {
-				t.Errorf("d %d, %+v: (-want +got)\n%s", c.d, c.give, diff)
-			}
-		}
-		s.N = 1000 // and for every n
-		if err := resolveExponential(&s); err != nil || s.Params != c.want {
-			t.Errorf("at n = 1000: %+v, %v", s.Params, err)
-		}
-	}
-	if got := (&ExponentialParams{Tau: 0.3, Radius: 0.03, Project: 5}).level(); math.Abs(got-0.17) > 1e-15 {
-		t.Errorf("level %v with a projection", got)
 	}
 }
 

@@ -2,7 +2,6 @@ package halfspace
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 )
 
@@ -75,22 +74,6 @@ func unitVectors(t *testing.T, net []float64, dim int) {
 	for i := 0; i < len(net); i += dim {
 		if s := squaredNorm(net[i : i+dim]); math.Abs(s-1) > 1e-14 {
 			t.Fatalf("point %d has squared norm %v", i/dim, s)
-		}
-	}
-}
-
-func TestRandomNetIsUniform(t *testing.T) {
-	const dim, points = 4, 20000
-	net := randomNet(rand.New(rand.NewPCG(1, 1)), points, dim)
-	unitVectors(t, net, dim)
-	for j := range dim {
-		mean, square := 0.0, 0.0
-		for i := j; i < len(net); i += dim {
-			mean += net[i] / points
-			square += net[i] * net[i] / points
-		}
-		if math.Abs(mean) > 5*math.Sqrt(1.0/dim/points) || math.Abs(square-1.0/dim) > 5/math.Sqrt(points)/dim {
-			t.Errorf("coordinate %d: mean %v, mean square %v", j, mean, square)
 		}
 	}
 }

@@ -94,26 +94,6 @@ func TestExponentialUsesItsEpsilon(t *testing.T) {
 	}
 }
 
-// choose draws from the distribution, within five standard deviations.
-func TestChooseFollowsTheDistribution(t *testing.T) {
-	const draws, epsilon = 40000, 0.8
-	counts, sum := []int32{3, 0, 5, 1, 1}, 0.0
-	for _, c := range counts {
-		sum += math.Exp(-epsilon / 2 * float64(c))
-	}
-	seen := make([]float64, len(counts))
-	r := rand.New(rand.NewPCG(2, 3))
-	for range draws {
-		seen[choose(counts, epsilon, r)]++
-	}
-	for i, c := range counts {
-		p := math.Exp(-epsilon/2*float64(c)) / sum
-		if math.Abs(seen[i]-draws*p) > 5*math.Sqrt(draws*p*(1-p)) {
-			t.Errorf("index %d drawn %v times, want about %v", i, seen[i], draws*p)
-		}
-	}
-}
-
 // ballPoint draws a point of the unit ball, often on the sphere.
 func ballPoint(r *rand.Rand, v []float64) {
 	direction(r, v)

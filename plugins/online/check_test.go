@@ -112,27 +112,6 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// With one function there is no loss. A game of one round can be played.
-func TestDegenerateGames(t *testing.T) {
-	for name, l := range learners(t, matrixProblem([]string{"01"}), 4) {
-		for _, v := range []float64{0, 1, 1, 0} {
-			if got := answer(t, l, []float64{v}); got != 2*v-1 {
-				t.Errorf("%s: the only function says %v at %v, not %v", name, 2*v-1, v, got)
-			}
-			tell(t, l, []float64{v}, 1)
-		}
-	}
-	for name, l := range learners(t, algo.Problem{Class: "points", Domain: 3}, 1) {
-		answer(t, l, []float64{1})
-		tell(t, l, []float64{1}, 1)
-		answer(t, l, []float64{1}) // after the last round
-		tell(t, l, []float64{1}, 1)
-		if name == "agnostic-experts" && l.(*experts).round != 2 {
-			t.Error("rounds after the last one are not counted")
-		}
-	}
-}
-
 // Truths that no function agrees with leave the version space unchanged, and are counted.
 func TestContradictions(t *testing.T) {
 	for _, p := range []algo.Problem{{Class: "thresholds", Domain: 8}, {Class: "points", Domain: 8}} {

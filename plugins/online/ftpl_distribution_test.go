@@ -59,16 +59,6 @@ func chance(name string, levels []level, i int, scale float64, nodes int) (p flo
 	return p
 }
 
-// chances computes the probability of each level.
-func chances(name string, levels []level, scale float64) (p []float64) {
-	for i := range levels {
-		p = append(p, chance(name, levels, i, scale, 20000))
-	}
-	return p
-}
-
-var someLevels = []level{{0, 2}, {1, 5}, {2, 40}, {5, 300}}
-
 // checkShares checks that the frequency of each choice is within five standard deviations of its
 // probability.
 func checkShares(t *testing.T, name string, came []int, p []float64) {
@@ -81,23 +71,6 @@ func checkShares(t *testing.T, name string, came []int, p []float64) {
 		want := p[i] * float64(n)
 		if math.Abs(float64(c)-want) > 5*math.Sqrt(want*(1-p[i])+1) {
 			t.Errorf("%s: choice %d came %d times of %d, want about %.0f", name, i, c, n, want)
-		}
-	}
-}
-
-// One draw for a level leads as often as independent noise for each of its members.
-func TestLeadDistribution(t *testing.T) {
-	testkit.Serial(t)
-	const draws = 20000
-	r := rand.New(rand.NewPCG(1, 1))
-	for name, l := range distributions() {
-		for _, scale := range []float64{0.5, 3} {
-			came := make([]int, len(someLevels))
-			for range draws {
-				i, _ := l.lead(someLevels, scale, r)
-				came[i]++
-			}
-			checkShares(t, name, came, chances(name, someLevels, scale))
 		}
 	}
 }

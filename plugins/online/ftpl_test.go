@@ -9,7 +9,6 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 
-	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -256,17 +255,6 @@ func TestBadRounds(t *testing.T) {
 			if err := l.Predict(ctx, x, out); c.y != 0 && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("%s: %v, want %q", problem.Class, err, c.want)
 			}
-		}
-	}
-}
-
-// Every class with fast sums satisfies the requirements of a listing: it has a column, and its
-// points are numbers or bits.
-func TestFastSums(t *testing.T) {
-	for name := range fastSums {
-		d, known := concept.Lookup(name)
-		if !known || d.Column == nil || d.Shape != concept.Scalar && d.Shape != concept.Bits {
-			t.Errorf("class %q, known %t, has sums but cannot be listed", name, known)
 		}
 	}
 }

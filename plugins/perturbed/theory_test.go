@@ -76,54 +76,6 @@ func TestCalibrationVectors(t *testing.T) {
 	}
 }
 
-// The tight eta is never above the simple one, both satisfy the budget, and each nearly satisfies
-// its equation.
-func TestShifts(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		lnF := rapid.Float64Range(0, 60).Draw(t, "lnF")
-		eps := math.Exp(rapid.Float64Range(-7, 3).Draw(t, "ln eps"))
-		delta := math.Exp(rapid.Float64Range(-40, -0.1).Draw(t, "ln delta"))
-		w := unionTail(lnF, delta)
-		tight, simple := tightShift(lnF, eps, delta), simpleShift(w, eps)
-		if !(simple <= tight*(1+1e-9)) {
-			t.Fatalf("simple %v, tight %v", simple, tight)
-		}
-		if got := lnF + math.Log(privacy.GaussianDelta(tight, eps)); got > math.Log(delta)+1e-9 {
-			t.Fatalf("ln delta %v, allowed %v", got, math.Log(delta))
-		}
-		if got := simple*w + simple*simple/2; math.Abs(got-eps) > 1e-9*eps {
-			t.Fatalf("epsilon %v, want %v", got, eps)
-		}
-		if got := lnF + math.Log(math.Erfc(w/math.Sqrt2)/2); got > math.Log(delta)+1e-9*(1-math.Log(delta)+lnF) {
-			t.Fatalf("ln tail %v, allowed %v", got, math.Log(delta))
-		}
-	})
-}
-
-// signTail bounds the exact tail of |xi|_1/sqrt(m) for m = 1 and 2, and is below both Borell's
-// inequality and the union over all 2^m signs.
-func TestSignTail(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		m := rapid.IntRange(1, 5000).Draw(t, "m")
-		delta := math.Exp(rapid.Float64Range(-40, -0.1).Draw(t, "ln delta"))
-		w, l := signTail(m, delta), -math.Log(delta)
-		if most := math.Sqrt(2*float64(m)/math.Pi) + math.Sqrt(2*l); w > most*(1+1e-9) {
-			t.Fatalf("%v, by Borell's inequality %v", w, most)
-		}
-		if most := math.Sqrt(2 * (l + float64(m)*math.Ln2)); w > most*(1+1e-9) {
-			t.Fatalf("%v, over all signs %v", w, most)
-		}
-		if w = signTail(1, delta); math.Erfc(w/math.Sqrt2) > delta {
-			t.Fatalf("m = 1: P(|xi| > %v) = %v > %v", w, math.Erfc(w/math.Sqrt2), delta)
-		}
-		// (|xi_1| + |xi_2|)/sqrt(2) > w outside a square with sides at distance w from 0.
-		w = signTail(2, delta)
-		if inside := math.Erf(w / math.Sqrt2); 1-inside*inside > delta*(1+1e-6)+1e-15 {
-			t.Fatalf("m = 2: %v > %v", 1-inside*inside, delta)
-		}
-	})
-}
-
 // Over all 2^m patterns, the sum over them is better for few points, and the tail over all of them
 // for many.
 func TestSignShift(t *testing.T) {

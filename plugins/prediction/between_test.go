@@ -2,7 +2,6 @@ package prediction
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -133,36 +132,4 @@ func TestTranscriptsArePrivate(t *testing.T) {
 			t.Fatalf("eps0 %v, k %d, queries %v and %v: delta %v, above %v", eps0, k, s, n, d, delta0)
 		}
 	})
-}
-
-// The seeded draws follow the distribution.
-func TestVerdictsFollowTheDistribution(t *testing.T) {
-	const eps0, k, draws = 1, 20, 40000
-	noise := seeded{rand.New(rand.NewPCG(1, 2))}
-	qs := []float64{0.3, 0.75}
-	counts := map[[2]verdict]float64{}
-	for range draws {
-		b := newBetween(eps0, k, noise.threshold())
-		first := b.judge(qs[0], noise.query())
-		second := public // not asked
-		if first != hard {
-			second = b.judge(qs[1], noise.query())
-		}
-		counts[[2]verdict{first, second}]++
-	}
-	p := distribution(eps0, k, qs, qs)
-	for i, key := range [][2]verdict{
-		{hard, public}, {left, hard}, {right, hard}, {left, left}, {left, right}, {right, left}, {right, right},
-	} {
-		if mean := p[i] * draws; math.Abs(counts[key]-mean) > 5*math.Sqrt(mean)+1 {
-			t.Errorf("transcript %v: %v times, expected %v", key, counts[key], mean)
-		}
-	}
-	heads := 0.0
-	for range draws {
-		heads += noise.coin()
-	}
-	if math.Abs(heads) > 5*math.Sqrt(draws) {
-		t.Errorf("coins add up to %v", heads)
-	}
 }

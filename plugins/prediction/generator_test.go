@@ -292,21 +292,6 @@ func TestSearchGivesUp(t *testing.T) {
 	}
 }
 
-func TestPartitionAndPoints(t *testing.T) {
-	if err := checkPoints(4, 2, []float64{0, 3, 1, 4}); err == nil ||
-		!strings.Contains(err.Error(), "coordinate 4 of point 1") {
-		t.Errorf("point outside the domain: %v", err)
-	}
-	for _, v := range []float64{-1, 0.5, math.NaN(), math.Inf(1)} {
-		if checkPoints(4, 1, []float64{v}) == nil {
-			t.Errorf("point %v: no error", v)
-		}
-	}
-	if _, err := listedGenerator(algo.Problem{Class: "conjunctions", Dim: 7}, false, make([]block, 70_000)); err == nil {
-		t.Error("a table of errors that is too large: no error")
-	}
-}
-
 // labelings finds all labelings of the queries, each with its fewest errors. The test compares it
 // with a list of the class.
 func TestLabelings(t *testing.T) {

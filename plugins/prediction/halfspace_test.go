@@ -242,25 +242,6 @@ func TestQueriesInTheSpan(t *testing.T) {
 	}
 }
 
-// W keeps a line after any number of calls of hard.
-func TestHardQueriesBeyondTheDimension(t *testing.T) {
-	trial := newHalfspaceTrial(2, 10, 20, 0, 1)
-	g := newHalfspaces(t, trial.blocks, 2, true)
-	for range 6 {
-		if err := g.hard(trial.point(), 1); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if g.w.codim() != 2 {
-		t.Errorf("codimension %d of 3 dimensions", g.w.codim())
-	}
-	for range 20 {
-		if got := g.votes(trial.point()); got < 0 || got > 10 {
-			t.Errorf("%d votes", got)
-		}
-	}
-}
-
 // The public halfspace depends on hard queries and released labels, but not on the sample.
 func TestPublicHalfspace(t *testing.T) {
 	first, second := newHalfspaceTrial(3, 20, 30, 0, 1), newHalfspaceTrial(3, 20, 30, 0, 2)

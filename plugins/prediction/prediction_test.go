@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
@@ -658,26 +656,4 @@ func TestSpent(t *testing.T) {
 	if p := spent(big.NewInt(1<<40), 5, 4); p != 0 {
 		t.Errorf("5 instances and 4 queries: %v", p)
 	}
-}
-
-// Noise within the limits of accurateBlocks labels a point wrongly only if a quarter of the votes
-// are wrong.
-func TestNoiseWithinLimits(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		mu, nu := rapid.Float64Range(-1.0/32, 1.0/32).Draw(t, "mu"), rapid.Float64Range(-3.0/32, 3.0/32).Draw(t, "nu")
-		q := rapid.Float64Range(0, 1).Draw(t, "q")
-		b := between{lowThreshold + mu, highThreshold - mu, 1}
-		low, high := 0.0, 1.0 // least shares of +1 votes with this verdict, and the largest
-		switch b.judge(q, nu) {
-		case left:
-			high = 0.5
-		case right:
-			low = 0.5
-		case hard:
-			low, high = 0.25, 0.75
-		}
-		if q < low-1e-12 || q > high+1e-12 {
-			t.Fatalf("q = %v is %v", q, b.judge(q, nu))
-		}
-	})
 }
