@@ -36,19 +36,6 @@ func TestClopperPearsonFarOut(t *testing.T) {
 	}
 }
 
-func TestIntervalsContainTheRate(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 5000).Draw(t, "n")
-		k := rapid.IntRange(0, n).Draw(t, "k")
-		level := rapid.Float64Range(1e-6, 0.5).Draw(t, "level")
-		rate := float64(k) / float64(n)
-		low, high := ClopperPearson(k, 0, n, level)
-		if !(0 <= low && low <= rate+1e-12 && rate-1e-12 <= high && high <= 1) {
-			t.Fatalf("%v to %v does not contain %v", low, high, rate)
-		}
-	})
-}
-
 func TestIsotonic(t *testing.T) {
 	if got := Isotonic(nil, nil); len(got) != 0 {
 		t.Errorf("of nothing: %v", got)

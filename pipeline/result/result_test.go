@@ -532,33 +532,6 @@ func snapshot(t *testing.T, dir string) map[string][32]byte {
 	return all
 }
 
-func TestReadTable(t *testing.T) {
-	dir := testkit.MemoryDir(t)
-	r := result(t, run(t, 1))
-	if _, err := WriteResult(dir, r); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"table", "curve", "bounds", "fits", "timing"} {
-		want, err := r.Sheet(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := sheet.ReadTable(dir, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range want.Columns {
-			want.Columns[i].Doc = ""
-		}
-		if diff := cmp.Diff(contents(want), contents(got)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-	}
-	if _, err := sheet.ReadTable(dir, "manifest"); err == nil || !strings.Contains(err.Error(), "manifest.parquet") {
-		t.Error(err)
-	}
-}
-
 func TestRender(t *testing.T) {
 	r := result(t, run(t, 1))
 	one := Result{Table: r.Table[:1]}

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 // The vectors are the three that Salmon, Moraes, Dror and Shaw publish with Philox4x32-10, and
@@ -47,29 +45,4 @@ func TestSeedIsOneBlock(t *testing.T) {
 	if hi != wantHi || lo != wantLo {
 		t.Errorf("Seed = %#x, %#x, want %#x, %#x", hi, lo, uint64(wantHi), uint64(wantLo))
 	}
-}
-
-func TestSeedsDiffer(t *testing.T) {
-	type where struct {
-		s   Stream
-		n   uint64
-		rep uint32
-	}
-	draw := func(t *rapid.T, name string) where {
-		return where{
-			s:   Stream(rapid.IntRange(1, 5).Draw(t, name+" stream")),
-			n:   rapid.Uint64().Draw(t, name+" n"),
-			rep: rapid.Uint32().Draw(t, name+" repetition"),
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		var k Key
-		copy(k[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "key"))
-		a, b := draw(t, "a"), draw(t, "b")
-		ah, al := Seed(k, a.s, a.n, a.rep)
-		bh, bl := Seed(k, b.s, b.n, b.rep)
-		if (a == b) != (ah == bh && al == bl) {
-			t.Fatalf("%v gives %x %x, %v gives %x %x", a, ah, al, b, bh, bl)
-		}
-	})
 }

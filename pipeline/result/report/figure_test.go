@@ -380,12 +380,4 @@ func TestPageSize(t *testing.T) {
 	if n := bytes.Count(rest, []byte("<tr id=")); err != nil || n != maxRows-maxShownRows {
 		t.Errorf("%d rows are packed, %v", n, err)
 	}
-	p, err := s.Page()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range p.Sections {
-		t.Logf("%s: %d bytes", x.ID, len(x.HTML))
-	}
-	t.Logf("%d bytes, of which %d are packed rows", len(text), len(packed))
 }
