@@ -53,24 +53,6 @@ func TestDeclaredErrors(t *testing.T) {
 	}
 }
 
-// The trials of one session may declare or answer independently of each other.
-func TestSomeTrialsDeclare(t *testing.T) {
-	s := testSlot(t)
-	p := schemas.Problem{Class: "halfspace", Distribution: "iso", Dim: 5, Margin: 0.1, Test: 300}
-	j := jobOf(t, s, "test/mixed", p, 3, 60)
-	whole := runJob(t, s, j)
-	counts := map[bool]int{}
-	for i, e := range whole.Error {
-		counts[math.Mod(e*300, 1) == 0]++
-		if alone := runJob(t, s, rechecked(j, "", int64(i))); math.Float64bits(alone.Error[0]) != math.Float64bits(e) {
-			t.Errorf("trial %d: error %v alone, %v among others", i, alone.Error[0], e)
-		}
-	}
-	if counts[true] < 10 || counts[false] < 10 {
-		t.Errorf("%d errors on points, %d by the formula", counts[true], counts[false])
-	}
-}
-
 // In a cell without evaluation points, a trial fails unless its model is a hypothesis whose error has a formula.
 func TestBrokenPromise(t *testing.T) {
 	s := testSlot(t)

@@ -18,16 +18,12 @@ import (
 func problems(t testing.TB) map[string]schemas.Problem {
 	return map[string]schemas.Problem{
 		"exact":            {Class: "thresholds", Distribution: "uniform", Domain: 257},
-		"exact plane":      {Class: "rectangles", Distribution: "uniform", Domain: 12, Dim: 2},
 		"one point":        {Class: "thresholds", Distribution: "uniform", Domain: 1 << 20, Test: 1},
 		"two points":       {Class: "points", Distribution: "uniform", Domain: 2},
 		"drawn":            {Class: "intervals", Distribution: "uniform", Domain: 1 << 20, Test: 1000},
 		"drawn, one long":  {Class: "thresholds", Distribution: "uniform", Domain: 1 << 20, Test: 150_000},
 		"iso":              {Class: "halfspace", Distribution: "iso", Dim: 5, Margin: 0.1, Test: 300},
-		"skew":             {Class: "halfspace", Distribution: "skew", Dim: 5, Margin: 0.1, Test: 300},
-		"ball-margin":      {Class: "halfspace", Distribution: "ball-margin", Dim: 3, Margin: 0.1, Test: 300},
 		"needle":           {Class: "thresholds", Distribution: "needle", Domain: 1 << 16, Mass: 0.1},
-		"needle points":    {Class: "points", Distribution: "needle", Domain: 50, Mass: 0.1},
 		"needle intervals": {Class: "intervals", Distribution: "needle", Domain: 1 << 40, Mass: 0.3},
 		"data": {Class: "halfspace", Data: &schemas.Data{
 			File: testkit.WriteFile(t, "data.csv", testkit.CSV(500)), Label: "y", Positive: "p", Scale: schemas.Scale{Norm: 1},
@@ -130,41 +126,6 @@ func arranged(t testing.TB, p schemas.Problem, recheck trial.Recheck, trials int
 	job := &jobRun{Job: j, pop: pop, out: newOutcomes(j)}
 	job.drawer = job.newDrawer()
 	return (&session{slot: s, job: job, to: trials, scores: newScores(trials)}).newEvaluation()
-}
-
-// Each point of an exact evaluation has each place equally often, also in the recheck.
-func TestOrderIsUniform(t *testing.T) {
-	const points, trials = 8, 20_000
-	p := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: points}
-	for _, recheck := range []trial.Recheck{"", trial.RecheckShuffled} {
-		e, counts := arranged(t, p, recheck, trials), make([]float64, points*points)
-		for j := range trials {
-			exam := e.newExam(j)
-			e.setOrder(exam)
-			for place, number := range exam.order {
-				counts[place*points+int(number)]++
-			}
-		}
-		testkit.CheckCounts(t, counts, slices.Repeat([]float64{1. / points / points}, points*points))
-	}
-}
-
-// Steps end at each look and at the last point. None contains all points if there are several, and lengths vary.
-func TestSteps(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 8))
-	for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 33, 1000} {
-		seen := map[[2]int]bool{}
-		for range 300 {
-			c := [2]int(thirds(n, r))
-			if longest := max(c[0], c[1]-c[0], n-c[1]); longest > (2*n+2)/3 || n > 1 && longest == n || c[0] > c[1] || c[1] > n {
-				t.Fatalf("%d places are cut at %v", n, c)
-			}
-			seen[c] = true
-		}
-		if n >= 3 && len(seen) < 2 {
-			t.Errorf("%d places are always cut at the same borders", n)
-		}
-	}
 }
 
 // The rows of the shared table are the rows of the data in another order, with their labels.

@@ -9,7 +9,6 @@ import (
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/problem/problemtest"
 	"github.com/shatterlab/shatter/pipeline/task"
-	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -205,17 +204,5 @@ func TestErrorAfterHard(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// The seeds of different probes depend only on their streams.
-func TestProbeStreams(t *testing.T) {
-	a, b := newTestProber(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20}, 3, 0),
-		newTestProber(t, schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 20}, 3, 1)
-	if !slices.Equal(a.times, b.times) || a.list[2].probes.placeStream != b.list[1].probes.placeStream {
-		t.Error("what is probed depends on the session")
-	}
-	if a.list[0].probes.placeStream == a.list[1].probes.placeStream || trial.States != 10 {
-		t.Error("two trials share a stream")
 	}
 }
