@@ -14,6 +14,7 @@ import (
 // A run with a small budget stops when the budget is spent and lists the undecided cells. Several
 // such runs together produce the same bytes as a run without a budget.
 func TestBudget(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	want := reference(t)
 	budgets := []Budget{{Trials: 600}, {Time: 100 * time.Millisecond}}
@@ -71,6 +72,7 @@ func TestBudget(t *testing.T) {
 // A cell that stops at trials.max reports the work of deciding it, independent of which run stopped
 // there.
 func TestLimitSaysMore(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	digest := ""
 	for _, change := range []func(*Config){nil, func(c *Config) { c.Slots = 4 }} {
@@ -97,6 +99,7 @@ func TestLimitSaysMore(t *testing.T) {
 }
 
 func TestAfford(t *testing.T) {
+	testkit.Serial(t)
 	c := listCell(t, 5000, 10)
 	for _, test := range []struct {
 		budget  Budget

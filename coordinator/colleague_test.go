@@ -14,6 +14,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/queue"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -132,6 +133,7 @@ func TestWrongWorker(t *testing.T) {
 // A worker that computes wrongly is put in quarantine if the others agree without it, and its
 // trials are run again.
 func TestQuarantine(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	wrong := &colleague{name: "wrong", forge: func(b *ledger.Batch) {
 		for i, status := range b.Status {

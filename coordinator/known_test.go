@@ -14,6 +14,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -65,6 +66,7 @@ func stopAfter(jobs int, stop func()) script {
 // The result files are valid for a folder only if no later run has begun without writing them.
 // Otherwise the known result is computed from the ledger, whether partial or complete.
 func TestKnown(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	want, dir := reference(t), t.TempDir()
 	claim(t, dir, testPlan(t), folder.Mode{}).Close()
@@ -159,6 +161,7 @@ func TestKnown(t *testing.T) {
 
 // A recheck that differs also withholds the cell in the known result, and due rechecks are counted.
 func TestKnownRechecks(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	dir := t.TempDir()
 	if _, _, err := (setup{dir: dir, script: honest}).run(t, t.Context()); err != nil {

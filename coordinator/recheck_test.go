@@ -14,6 +14,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/cache"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -59,6 +60,7 @@ func rechecksOf(t *testing.T, dir string) *schemas.Rechecks {
 // Rechecks confirm honest trials for any behavior of the network, and the result equals that of a
 // run without rechecks. Repeating the command repeats no trial.
 func TestRechecksHonest(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	want := reference(t)
 	for name, script := range map[string]script{
@@ -104,6 +106,7 @@ func TestRechecksHonest(t *testing.T) {
 // Rechecks detect and name dependences of outcomes on anything but the sample. The finding
 // persists: the cell has no n*, and the same command ends in the same way without running a trial.
 func TestContradictions(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	want := reference(t)
 	chance := func(f *fake, b *ledger.Batch, row int) { spoil(b, row, float64(f.trials+1)) }
@@ -213,6 +216,7 @@ func tableLine(t *testing.T, dir, cell string) string {
 // The report shows the trial with the strongest evidence, because a stateful algorithm may leave
 // some trials unchanged.
 func TestStrongestEvidence(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	dir := t.TempDir()
 	s, _, err := setup{dir: dir, change: withRechecks(0.05), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
@@ -236,6 +240,7 @@ func TestStrongestEvidence(t *testing.T) {
 // A recheck that is lost runs again with double limits. If it is lost again, the cell's n* is withheld: an algorithm
 // must not escape its rechecks by exceeding a limit.
 func TestRechecksLost(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	limits := testPlan(t).Cells[0].Limits
 	for _, c := range []struct {
@@ -276,6 +281,7 @@ func TestRechecksLost(t *testing.T) {
 
 // Trials that were lost the first time have no outcome to recheck.
 func TestRechecksOfLost(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	dir := t.TempDir()
 	s, _, err := setup{dir: dir, change: withRechecks(1), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
@@ -292,6 +298,7 @@ func TestRechecksOfLost(t *testing.T) {
 
 // Interrupted rechecks continue where they stopped, and no result is written before they are made.
 func TestRechecksInterrupted(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	want, dir := reference(t), t.TempDir()
 	made, runs := int64(0), 0
@@ -334,6 +341,7 @@ func TestRechecksInterrupted(t *testing.T) {
 
 // A budget also counts rechecks. The report lists the missing ones, and later runs make them.
 func TestRechecksBudget(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	want, dir := reference(t), t.TempDir()
 	left := false
@@ -357,6 +365,7 @@ func TestRechecksBudget(t *testing.T) {
 
 // Outcomes from the cache are rechecked like others, and a cell with a contradiction is not stored.
 func TestRechecksCache(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	cache := &cache.Cache{Dir: t.TempDir()}
 	with := func(c *Config) { c.Cache, c.Recheck = cache, 0.01 }
@@ -383,6 +392,7 @@ func TestRechecksCache(t *testing.T) {
 
 // A result without rechecks is marked.
 func TestNoRechecks(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	dir := t.TempDir()
 	s, _, err := setup{dir: dir, script: honest}.run(t, t.Context())
@@ -396,6 +406,7 @@ func TestNoRechecks(t *testing.T) {
 
 // A confirmation by an earlier run applies only to the outcome that the recheck compared.
 func TestRechecksOfOtherOutcomes(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	dir := t.TempDir()
 	if s, _, err := (setup{dir: dir, script: honest, change: withRechecks(0.01)}).run(t, t.Context()); err != nil {

@@ -679,6 +679,7 @@ func TestWorkersEnd(t *testing.T) {
 // Outcomes of another plugin file are compared once with outcomes of the present file. A difference
 // stops the run until these outcomes are dropped.
 func TestRecheck(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	want, dir := reference(t), t.TempDir()
 	must := func(s setup, redone bool) {
@@ -738,6 +739,7 @@ func TestRecheck(t *testing.T) {
 // Workers elsewhere may run a plugin in other environments than recorded outcomes. The rechecks are made again
 // then, and a note names the change.
 func TestOtherEnvironment(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	dir := t.TempDir()
 	in := func(version string) script {
@@ -793,6 +795,7 @@ func TestOtherMachine(t *testing.T) {
 
 // After cells are added, outcomes that still apply are kept.
 func TestExtend(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	dir, part := t.TempDir(), testPlan(t)
 	part.Cells = part.Cells[1:4]

@@ -12,6 +12,7 @@ import (
 	"github.com/shatterlab/shatter/coordinator/pool"
 	"github.com/shatterlab/shatter/pipeline/cache"
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
@@ -60,6 +61,7 @@ func rerunSample(t *testing.T, dir string, s audit.Sample, script script) (*audi
 // A result verifies, including one with lost trials. Verification reports a worker whose outcomes
 // differ or are lost.
 func TestCheck(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	dir := t.TempDir()
 	s, _, err := setup{dir: dir, script: func(f *fake, job *trial.Job, b *ledger.Batch) {
@@ -131,6 +133,7 @@ func TestCheck(t *testing.T) {
 
 // An unfinished run has no result, and a folder is not opened for another plan.
 func TestCheckUnfinished(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -156,6 +159,7 @@ func TestCheckUnfinished(t *testing.T) {
 // Outcomes of an interrupted run are in the cache. Another folder uses them and ends with the same
 // bytes. Failed trials are run again.
 func TestRunWithCache(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	want, cache := reference(t), &cache.Cache{Dir: t.TempDir()}
 	with := func(c *Config) { c.Cache = cache }

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/shatterlab/shatter/pipeline/testkit"
 )
 
 // someFile writes a file of size bytes.
@@ -59,6 +61,7 @@ func fetched(t *testing.T, c *Conn, digest string) {
 }
 
 func TestFiles(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	everywhere(t, func(t *testing.T, dial func(Options) *Conn) {
 		puts, gets := dial(Options{}), dial(Options{})
@@ -183,6 +186,7 @@ func raw(t *testing.T, c *Conn, subject, data string) {
 // Damaged content is refused, and other content stays readable. Putting it again replaces it if the
 // damage is recognizable without reading it.
 func TestDamagedOnServer(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	s := external(t)
 	owner, worker := s.dial(t, Options{}), s.dial(t, Options{})
@@ -208,6 +212,7 @@ func TestDamagedOnServer(t *testing.T) {
 // After the server has lost its store, the content of a process is put again, except removed
 // content and missing files.
 func TestRestore(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	s := external(t)
 	c := s.dial(t, Options{})
