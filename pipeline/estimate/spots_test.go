@@ -37,7 +37,7 @@ func TestFallsAreFound(t *testing.T) {
 			found, runs, find := 0, 4, usual()
 			find.From, find.Within = 16, 1.25
 			if testkit.LongRun() {
-				runs = 200
+				runs = 100
 			}
 			var plain, all int64
 			for seed := range uint64(runs) {
@@ -66,7 +66,7 @@ func TestFallsAreFound(t *testing.T) {
 func TestNobodyIsAccused(t *testing.T) {
 	runs := 4
 	if testkit.LongRun() {
-		runs = 120
+		runs = 80
 	}
 	for name, rate := range map[string]func(int64) float64{
 		"slow": logistic(150, 2, 0.9), "usual": logistic(150, 5, 0.9), "steep": logistic(150, 20, 0.9),
