@@ -87,7 +87,7 @@ def damage(r):
 
 
 def cancel_and_resume():
-    big = {**SWEEP, "name": "big", "algorithms": ["expmech/em", mine], "trials": 400}
+    big = {**SWEEP, "name": "big", "algorithms": ["expmech/em", mine], "trials": 250}
     r = shatter.run(big, wait=False, cache="off")
     assert r.running and r.partial
     while not r.progress["trials"]:
@@ -95,7 +95,7 @@ def cancel_and_resume():
     raises(TimeoutError, lambda: r.wait(0.01))
     assert r.cancel().wait() is r and not r.running and "interrupted" in r.partial, r.partial
     r = shatter.run(big, cache="off")
-    assert r.summary["trials"] < r.summary["counted"] == 7200 and not r.partial, r.summary  # some were kept
+    assert r.summary["trials"] < r.summary["counted"] == 4500 and not r.partial, r.summary  # some were kept
     assert r.digest == shatter.run(big, out="whole", cache="off").digest
 
 
