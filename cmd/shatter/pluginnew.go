@@ -254,9 +254,13 @@ if no other is named. The SDK is in it, so the program needs Python with grpcio,
 and no other file. The same files give the same bytes everywhere. The first line of FILE.py, such as
 #!/usr/bin/env python3, names the interpreter.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := buildPython(args, include, out); err != nil {
+		RunE: func(c *cobra.Command, args []string) error {
+			notes, err := buildPython(args, include, out)
+			if err != nil {
 				return wrong("plugin build: %w", err)
+			}
+			for _, note := range notes {
+				fmt.Fprintln(c.ErrOrStderr(), "note:", note)
 			}
 			return nil
 		},
@@ -270,33 +274,64 @@ and no other file. The same files give the same bytes everywhere. The first line
 // maxPython bounds a file of Python, in bytes.
 const maxPython = 16 << 20
 
-// buildPython packs the Python files at the paths, and other files, into the program out; "": next to the first file,
-// without its ending.
-func buildPython(paths, include []string, out string) error {
+// buildPython packs the Python files at the paths, and other files, into the program out; "": next
+// to the first file, without its ending. It returns notes on modules that a user forgot.
+func buildPython(paths, include []string, out string) (notes []string, err error) {
 	files := make([]python.File, len(paths)+len(include))
 	for i, path := range slices.Concat(paths, include) {
 		text, err := disk.ReadFile(path, maxPython)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		files[i] = python.File{Name: filepath.Base(path), Text: text, Data: i >= len(paths)}
 	}
 	program, err := python.Build(files...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if out == "" {
 		out = strings.TrimSuffix(paths[0], ".py")
 	}
 	if info, err := os.Stat(out); err == nil && info.IsDir() {
-		return fmt.Errorf("%q is a folder: name a file with --out", out)
+		return nil, fmt.Errorf("%q is a folder: name a file with --out", out)
 	}
 	if err := os.WriteFile(out, program, 0o777); err != nil {
-		return err
+		return nil, err
 	}
 	info, err := os.Stat(out)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return os.Chmod(out, info.Mode()|info.Mode()>>2&0o111) // who may read an older file may execute it
+	notes = localImports(filepath.Dir(paths[0]), files)
+	return notes, os.Chmod(out, info.Mode()|info.Mode()>>2&0o111) // who may read an older file may execute it
+}
+
+// imports matches an import of Python, and its modules.
+var imports = regexp.MustCompile(`(?m)^[ \t]*(?:from[ \t]+(\w+)|import[ \t]+([\w., \t]+))`)
+
+// localImports describes the modules in a folder that a program imports and does not contain.
+func localImports(dir string, files []python.File) (notes []string) {
+	has := map[string]bool{"": true, "shatter": true}
+	for _, f := range files {
+		has[strings.TrimSuffix(f.Name, ".py")] = true
+	}
+	for _, f := range files {
+		for _, m := range imports.FindAllStringSubmatch(string(f.Text), -1) {
+			for name := range strings.SplitSeq(m[1]+m[2], ",") {
+				name, _, _ = strings.Cut(strings.TrimSpace(name), " ")
+				name, _, _ = strings.Cut(name, ".")
+				if f.Data || has[name] {
+					continue
+				}
+				has[name] = true
+				note, path := f.Name+" imports "+name+", which is not in the program: ", filepath.Join(dir, name)
+				if _, err := os.Stat(path + ".py"); err == nil {
+					notes = append(notes, note+"name "+path+".py too")
+				} else if info, err := os.Stat(path); err == nil && info.IsDir() {
+					notes = append(notes, note+"a folder cannot be packed; move its code into files, or install it")
+				}
+			}
+		}
+	}
+	return notes
 }

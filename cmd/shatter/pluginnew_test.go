@@ -134,6 +134,26 @@ func runLine(t *testing.T, line string) {
 	}
 }
 
+// plugin build names modules next to a plugin that it imports and that are not packed.
+func TestPluginBuildNotes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "mine.py", "import os, helper as h\nif 1:\n    from parts.one import two\nfrom shatter import serve\n")
+	write(t, "helper.py", "")
+	if err := os.Mkdir("parts", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for packed, want := range map[string]string{
+		"mine.py":           "note: mine.py imports helper, which is not in the program: name helper.py too\n",
+		"mine.py helper.py": "",
+	} {
+		_, stderr, code := shatter(t, append([]string{"plugin", "build"}, strings.Fields(packed)...)...)
+		if parts, ok := strings.CutPrefix(stderr, want); code != 0 || !ok ||
+			!strings.HasPrefix(parts, "note: mine.py imports parts, ") || strings.Count(parts, "\n") != 1 {
+			t.Errorf("%s: exit %d: %s", packed, code, stderr)
+		}
+	}
+}
+
 // Wrong names are refused, and so is a folder with files in it.
 func TestPluginNewRefuses(t *testing.T) {
 	t.Chdir(t.TempDir())

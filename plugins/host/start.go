@@ -100,7 +100,7 @@ func newProcess(c Command) (p *Process, err error) {
 		files[1] = files[0] // a bridge hands over both and reports no dataset
 	}
 	p.child = newChild(c, dir, files...)
-	p.child.tail.further = c.Output
+	p.child.tail.path, p.child.tail.further = c.Path, c.Output
 	p.child.atEnd = p.cancel // its connection may live on in a process that it started
 	return p, nil
 }
@@ -204,6 +204,9 @@ func (h *child) startError(err error) error {
 // refusedPath matches a message about a path that a program may not read or write.
 var refusedPath = regexp.MustCompile(`(?im)^.*(?:permission denied|read-only file system).*$`)
 
+// missingModule matches the error of Python about a module that it does not find.
+var missingModule = regexp.MustCompile(`ModuleNotFoundError: No module named '(\w+)`)
+
 // lookedUp matches a traceback of Python through a look-up of an environment variable, and missingKey its error.
 var (
 	lookedUp   = regexp.MustCompile(`environ|<frozen os>|os\.py`)
@@ -224,8 +227,9 @@ func (c *Command) hint(stderr string) string {
 		return "\nSemaphores need a /dev/shm of the plugin's own, which takes the layer mounts of the sandbox " +
 			"(shatter plugin test says why it is absent): use threads, or --sandbox off"
 	}
-	if strings.Contains(stderr, "ModuleNotFoundError") {
-		return "\nA script in Python imports no modules next to it: shatter plugin build packs them into one program"
+	if m := missingModule.FindStringSubmatch(stderr); m != nil {
+		return fmt.Sprintf("\nIf %[1]s.py is next to the script: shatter plugin build SCRIPT.py %[1]s.py packs both into one "+
+			"program. If it was installed by pip install -e: add --sandbox-read with the folder of its sources", m[1])
 	}
 	lines := refusedPath.FindAllString(stderr, -1)
 	if len(lines) == 0 {
