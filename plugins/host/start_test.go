@@ -112,7 +112,7 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("SECRET_TOKEN", "hunter2")
 	t.Setenv("LANG", "C")
 	script := filepath.Join(t.TempDir(), "plugin")
-	text := "#!/bin/sh\nenv >&2\nls -l /proc/self/fd >&2 || true\ncat\n"
+	text := "#!/bin/sh\nenv >&2\necho I am $0. >&2\nls -l /proc/self/fd >&2 || true\ncat\n"
 	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -126,6 +126,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	for _, want := range []string{
 		"MINE=yes\n", "LANG=C\n", "GOMAXPROCS=3\n", "OPENBLAS_NUM_THREADS=3\n", "PATH=", "SHATTER_PLUGIN=",
+		"I am " + script + ".",
 	} {
 		if !strings.Contains(start.Stderr, want) {
 			t.Errorf("no %q in:\n%s", want, start.Stderr)

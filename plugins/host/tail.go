@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,7 @@ const (
 // tail keeps the end of the text written to it, and the beginning of the last crash report, which a long stack would
 // push out. Its memory is bounded.
 type tail struct {
+	path    string    // file of the plugin, for which a script names its sealed copy
 	further io.Writer // receives all output too; nil: none
 	namer   atomic.Pointer[func() string]
 	source  *os.File    // file that read reads; nil: none
@@ -57,7 +59,11 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// sealedCopy matches the path by which a script names itself.
+var sealedCopy = regexp.MustCompile(`/proc/self/fd/[0-9]+`)
+
 func (t *tail) add(b []byte, lineStart bool) {
+	b = sealedCopy.ReplaceAllLiteral(b, []byte(t.path))
 	t.forward(b, lineStart)
 	t.mu.Lock()
 	defer t.mu.Unlock()

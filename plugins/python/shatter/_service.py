@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import mmap
 import os
+import re
 import threading
 import time
 import traceback
@@ -38,7 +39,9 @@ def explain(error: BaseException) -> str:
     """Return an exception of the author's code with those frames of its traceback that are the author's."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(_PACKAGE)]
     what = "".join(traceback.format_exception_only(error)).strip()
-    return text(what + "\n\n" + "".join(traceback.format_list(frames)).rstrip())
+    where = "".join(traceback.format_list(frames)).rstrip()
+    # A program runs from a sealed copy at a descriptor. The text is recorded, so it has no path of this machine.
+    return text(what + "\n\n" + re.sub(r"/proc/self/fd/\d+(/?)", lambda m: "" if m[1] else "plugin", where))
 
 
 def fault(trial: int, error: BaseException) -> pb.Fault:
