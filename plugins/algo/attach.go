@@ -22,7 +22,8 @@ import (
 // receives the line of go-plugin's handshake, with the address of a gRPC server for this host
 // alone, which runs until the connection ends.
 func serveAttached(plugins []Plugin, s *service) error {
-	dir, err := os.MkdirTemp("", "shatter-attach-")
+	removeDead()
+	dir, err := os.MkdirTemp("", attachFolder)
 	if err != nil {
 		return fmt.Errorf("make a folder for the socket: %w", err)
 	}
@@ -55,6 +56,22 @@ func serveAttached(plugins []Plugin, s *service) error {
 				fmt.Fprintln(os.Stderr, "serve an attached host:", err)
 			}
 		}()
+	}
+}
+
+// attachFolder begins the name of the temporary folder of a process to which hosts attach.
+const attachFolder = "shatter-attach-"
+
+// removeDead removes the folders of processes that were killed, at whose sockets nobody listens.
+func removeDead() {
+	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), attachFolder+"*"))
+	for _, dir := range folders {
+		conn, err := net.Dial("unix", filepath.Join(dir, "socket"))
+		if err == nil {
+			_ = conn.Close()
+		} else if errors.Is(err, syscall.ECONNREFUSED) {
+			_ = os.RemoveAll(dir)
+		}
 	}
 }
 

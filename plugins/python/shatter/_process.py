@@ -20,9 +20,11 @@ if _COOKIE:
 import contextlib  # noqa: E402
 import faulthandler  # noqa: E402
 import functools  # noqa: E402
+import glob  # noqa: E402
 import itertools  # noqa: E402
 import platform  # noqa: E402
 import queue  # noqa: E402
+import shutil  # noqa: E402
 import signal  # noqa: E402
 
 if _COOKIE:
@@ -119,6 +121,7 @@ def _serve_attached(grpc: Any, service: Any) -> None:
     the connection. Sessions are answered in the main thread, the only one that pdb traces.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _remove_dead()
     with tempfile.TemporaryDirectory(prefix="shatter-attach-") as folder, socket.socket(socket.AF_UNIX) as listener:
         path = os.path.join(folder, "socket")
         listener.bind(path)
@@ -136,6 +139,18 @@ def _serve_attached(grpc: Any, service: Any) -> None:
                 call()
         except KeyboardInterrupt:
             pass
+
+
+def _remove_dead() -> None:
+    """Remove the folders of processes that were killed, at whose sockets nobody listens."""
+    for folder in glob.glob(os.path.join(tempfile.gettempdir(), "shatter-attach-*")):
+        with socket.socket(socket.AF_UNIX) as probe:
+            try:
+                probe.connect(os.path.join(folder, "socket"))
+            except ConnectionRefusedError:
+                shutil.rmtree(folder, ignore_errors=True)
+            except OSError:
+                pass  # it is being made, or belongs to another user
 
 
 def _accept(grpc: Any, service: Any, listener: socket.socket, path: str, calls: queue.SimpleQueue[Any]) -> None:
