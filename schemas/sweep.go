@@ -120,7 +120,8 @@ type ProblemSpec struct {
 	// Class of concepts. The thresholds on infinite orders, the natural numbers and the dyadic
 	// numbers in [0, 1), are only for task online and have no domain or distribution.
 	Class Axis[string] `yaml:"class" jsonschema:"required,registry=class"`
-	// File of the class matrix: a row per hypothesis, a column per point, each cell 0 or 1.
+	// File of the class matrix, .csv, .parquet or .arrow: a line with the points' names, then a row of
+	// 0 and 1 per hypothesis.
 	File Axis[string] `yaml:"file"`
 	// Domain is X, the size of an ordered domain: 65536, 1e6 or 2^16.
 	Domain Axis[Size] `yaml:"domain"`

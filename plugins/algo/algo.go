@@ -51,7 +51,7 @@ import (
 // values is rejected before the author's code is called.
 type Algorithm[P any] struct {
 	Name    string // "family/name": lower case letters, digits and hyphens
-	Version string // version of the behavior: change it whenever results change
+	Version string // shown with results: change it whenever they change; identity is the file
 	Doc     string // one sentence for users
 
 	Defaults P                 // the values of parameters that a sweep file omits

@@ -361,9 +361,9 @@ def algorithm(name: str, *, version: str, params: Optional[type] = None,
               metrics: Optional[dict[str, str]] = None) -> Callable[[type], Algorithm]:
     """Make an algorithm of the class below, whose docstring is one sentence for users.
 
-    name is "family/name"; version is that of its behaviour, to be changed whenever results change; params is a
-    dataclass, each field of which is an int, float, bool or str with a default, described by `param`; metrics
-    are the names that `Trial.report` accepts, with their meaning.
+    name is "family/name"; version is shown with results, to be changed whenever they change (Shatter recognizes a
+    change by the file); params is a dataclass, each field of which is an int, float, bool or str with a default,
+    described by `param`; metrics are the names that `Trial.report` accepts, with their meaning.
 
     The class has at least one of the methods
 
