@@ -147,7 +147,8 @@ func tableCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "table DIR...", Short: "Print a table of a result", Args: cobra.MinimumNArgs(1),
 		Long: `Print a table of a sweep, partial if the sweep has not ended. For people: table (at most 100
-characters wide; --details shows more), md, and tex, a tabular that needs no more than booktabs.
+characters wide; --details shows more), md, and tex, a tabular of the same columns that needs
+booktabs (--siunitx: numbers for that package; --notes: notes below the table, by threeparttable).
 They omit rarely used columns, and print values that all rows share only once. For programs: json,
 csv, arrow (IPC file) and parquet have every column and every digit.
 
@@ -164,6 +165,8 @@ the largest n measured; the files of the result do not have it.`,
 		"`columns` by which rows are sorted; -COLUMN sorts from large to small")
 	c.Flags().StringVar(&f.what, "what", "table", "`name` of the table: "+strings.Join(result.Sheets(), ", "))
 	c.Flags().BoolVar(&f.details, "details", false, "all columns, with parameters of algorithms, sources and reasons")
+	c.Flags().BoolVar(&f.view.SIUnitx, "siunitx", false, "numbers as arguments of \\num, for -o tex")
+	c.Flags().BoolVar(&f.view.Notes, "notes", false, "notes below the table instead of comments, for -o tex")
 	addWidth(c, &f.view.Width, &f.format)
 	return c
 }
@@ -186,6 +189,9 @@ func (f *tableFlags) show(c *cobra.Command, dirs []string) error {
 		return err
 	}
 	s.Notes = slices.Concat(s.Notes, f.aboutMetrics(s, m.Metrics), footer(m.Rechecks, s))
+	if (f.view.SIUnitx || f.view.Notes) && f.format != "tex" {
+		return wrong("--siunitx and --notes: only for -o tex")
+	}
 	f.view.Short = !f.details && f.what == "table" && len(f.view.Columns) == 0
 	return renderSheet(c.OutOrStdout(), s, f.format, f.view)
 }

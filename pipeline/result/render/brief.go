@@ -29,6 +29,8 @@ type brief struct {
 	isCut    bool            // some text is shortened to fit the width
 	unproved bool            // some row's privacy is not proved; the column privacy marks it
 	short    bool            // without details
+	siunitx  bool            // numbers in tex are for siunitx
+	notes    bool            // lines around a table in tex are notes
 	needed   map[string]bool // parameter columns without which some rows would look equal
 	omitted  []string        // columns that the table does not show
 }
@@ -195,7 +197,7 @@ func (b *brief) belowLines() (lines []string) {
 		lines = append(lines, fmt.Sprintf("left out: %s and %s on sources (shatter table DIR --details)",
 			wording.Count(len(b.omitted), "column"), wording.Count(omittedNotes, "note")))
 	case len(b.omitted) > 0:
-		lines = append(lines, "columns left out (-o csv has all; --columns, or a select, names some): "+
+		lines = append(lines, leftOut+" (-o csv has all; --columns, or a select, names some): "+
 			strings.Join(b.omitted, ", "))
 	}
 	if b.isCut {
@@ -203,6 +205,11 @@ func (b *brief) belowLines() (lines []string) {
 	}
 	return lines
 }
+
+// leftOut begins the line that lists omitted columns.
+const leftOut = "columns left out"
+
+func isLeftOut(line string) bool { return strings.HasPrefix(line, leftOut) }
 
 func (b *brief) remove(i int) { b.columns = slices.Delete(b.columns, i, i+1) }
 
@@ -217,7 +224,7 @@ var rareColumns = []string{
 // ones.
 func (v View) briefOf(s *sheet.Sheet, chosen []int) *brief {
 	b := newBrief(s, chosen)
-	b.short = v.Short
+	b.short, b.siunitx, b.notes = v.Short, v.SIUnitx, v.Notes
 	if !b.chosen {
 		b.omitRare()
 	}

@@ -60,7 +60,9 @@ func Names() (names []string) {
 type View struct {
 	Columns []string // exactly these columns, in this order, by names as sheet.Find accepts them; none: the format chooses
 	Width   int      // maximum length of lines in the format table, in characters; 0: unlimited
-	Short   bool     // no parameters of algorithms, sources and reasons in the format table
+	Short   bool     // no parameters of algorithms, sources and reasons in the format table; in tex, a page's width
+	SIUnitx bool     // numbers for the package siunitx in the format tex
+	Notes   bool     // lines around the table as notes of the package threeparttable in the format tex
 }
 
 // Render writes a sheet in the named format with the zero View.
@@ -78,7 +80,9 @@ func (v View) Render(s *sheet.Sheet, w io.Writer, format string) error {
 	if err != nil {
 		return err
 	}
-	if f.Name != tableFormat.Name {
+	if f.Name == texFormat.Name && v.Short {
+		v.Width, v.Short = texWidth, false
+	} else if f.Name != tableFormat.Name {
 		v.Width, v.Short = 0, false
 	}
 	out := bufio.NewWriter(w)

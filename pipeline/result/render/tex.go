@@ -3,13 +3,18 @@ package render
 import (
 	"bufio"
 	"fmt"
+	"math/bits"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/shatterlab/shatter/schemas"
 )
+
+// texWidth is the width of a tabular that fits a page, in characters of a table in text.
+const texWidth = 100
 
 var texFormat = Format{
 	Name:  "tex",
@@ -19,15 +24,29 @@ var texFormat = Format{
 }
 
 // writeTex writes a tabular for \input in a document of any class that loads booktabs. The facts
-// and notes become comments, for the caption.
+// and notes become comments, for the caption, or on request notes below the table.
 func writeTex(w *bufio.Writer, b *brief) error {
 	columns := texColumns(b)
-	notes := append(append([]string{`needs \usepackage{booktabs}`}, b.aboveLines(false)...), b.belowLines()...)
+	packages := "booktabs"
+	if b.siunitx {
+		packages += ",siunitx"
+	}
+	if b.notes {
+		packages += ",threeparttable"
+	}
 	if b.sheet.Title != "" {
-		notes = append([]string{short(b.sheet.Title)}, notes...)
+		fmt.Fprintf(w, "%% %s\n", short(b.sheet.Title))
+	}
+	fmt.Fprintf(w, "%% needs \\usepackage{%s}\n", packages)
+	notes := slices.Concat(b.aboveLines(false), b.belowLines())
+	if i := slices.IndexFunc(notes, isLeftOut); b.notes && i >= 0 { // for the author, not for the paper
+		fmt.Fprintf(w, "%% %s\n", notes[i])
+		notes = slices.Delete(notes, i, i+1)
 	}
 	for _, line := range notes {
-		fmt.Fprintf(w, "%% %s\n", line)
+		if !b.notes {
+			fmt.Fprintf(w, "%% %s\n", line)
+		}
 	}
 	if b.sheet.Len() == 0 || len(columns) == 0 {
 		fmt.Fprint(w, "% no rows\n")
@@ -38,7 +57,10 @@ func writeTex(w *bufio.Writer, b *brief) error {
 		align += c.align
 		header[i] = c.heading
 	}
-	fmt.Fprintf(w, "\\begin{tabular}{%s}\n\\toprule\n%s \\\\\n\\midrule\n", align, strings.Join(header, " & "))
+	if b.notes {
+		fmt.Fprint(w, "\\begin{threeparttable}\n")
+	}
+	fmt.Fprintf(w, "\\begin{tabular}{@{}%s@{}}\n\\toprule\n%s \\\\\n\\midrule\n", align, strings.Join(header, " & "))
 	for row := range b.sheet.Len() {
 		line := make([]string, len(columns))
 		for i, c := range columns {
@@ -47,6 +69,13 @@ func writeTex(w *bufio.Writer, b *brief) error {
 		fmt.Fprintf(w, "%s \\\\\n", strings.Join(line, " & "))
 	}
 	fmt.Fprint(w, "\\bottomrule\n\\end{tabular}\n")
+	if b.notes {
+		fmt.Fprint(w, "\\begin{tablenotes}\\footnotesize\n")
+		for _, line := range notes {
+			fmt.Fprintf(w, "\\item %s\n", escapeTex(line))
+		}
+		fmt.Fprint(w, "\\end{tablenotes}\n\\end{threeparttable}\n")
+	}
 	return nil
 }
 
@@ -72,7 +101,7 @@ func texColumns(b *brief) (columns []texColumn) {
 		}
 		for _, p := range pairs {
 			if low, high := b.index(p.low), b.index(p.high); low >= 0 && high >= 0 {
-				intervals[p.low] = p.column(b.columns[low], b.columns[high])
+				intervals[p.low] = p.column(b.columns[low], b.columns[high], b.siunitx)
 				for _, name := range append(p.implies, p.high) {
 					hidden[name] = true
 				}
@@ -91,18 +120,18 @@ func texColumns(b *brief) (columns []texColumn) {
 		case isInterval:
 			columns = append(columns, interval)
 		case c.Type == schemas.IntColumn || c.Type == schemas.FloatColumn:
-			columns = append(columns, texColumn{"r", heading(c.Name), texValues(c)})
+			columns = append(columns, texColumn{"r", heading(c.Name), texValues(c, b.siunitx)})
 		default:
-			columns = append(columns, texColumn{"l", heading(c.Name), texValues(c)})
+			columns = append(columns, texColumn{"l", heading(c.Name), texValues(c, false)})
 		}
 	}
 	return columns
 }
 
 // column returns the column of intervals from the columns of their ends.
-func (p pair) column(low, high briefColumn) texColumn {
+func (p pair) column(low, high briefColumn, siunitx bool) texColumn {
 	c := texColumn{align: "r@{" + p.comma + "}l", heading: `\multicolumn{2}{c}{` + p.heading + `}`}
-	from, to := texValues(low), texValues(high)
+	from, to := texValues(low, siunitx), texValues(high, siunitx)
 	for row := range from {
 		switch lower, upper := low.texts[row] != "-", high.texts[row] != "-"; {
 		case !lower && !upper, !upper && p.none == "":
@@ -118,10 +147,17 @@ func (p pair) column(low, high briefColumn) texColumn {
 	return c
 }
 
-// texValues returns the values of a column in TeX.
-func texValues(c briefColumn) (values []string) {
+// texValues returns the values of a column in TeX, numbers as arguments of \num for siunitx.
+func texValues(c briefColumn, siunitx bool) (values []string) {
 	for _, text := range c.texts {
-		values = append(values, texValue(text, c.Type))
+		value := texValue(text, c.Type)
+		if size, err := strconv.ParseUint(text, 10, 64); c.Name == "domain" && err == nil &&
+			size >= 1<<16 && size&(size-1) == 0 {
+			value = fmt.Sprintf("$2^{%d}$", bits.Len64(size)-1)
+		} else if siunitx && text != "-" {
+			value = `\num{` + text + `}`
+		}
+		values = append(values, value)
 	}
 	return values
 }
