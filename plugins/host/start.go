@@ -228,8 +228,9 @@ func (c *Command) hint(stderr string) string {
 			"(shatter plugin test says why it is absent): use threads, or --sandbox off"
 	}
 	if m := missingModule.FindStringSubmatch(stderr); m != nil {
-		return fmt.Sprintf("\nIf %[1]s.py is next to the script: shatter plugin build SCRIPT.py %[1]s.py packs both into one "+
-			"program. If it was installed by pip install -e: add --sandbox-read with the folder of its sources", m[1])
+		return fmt.Sprintf("\nIf %[1]s.py is next to the script: shatter plugin build SCRIPT.py %[1]s.py packs "+
+			"both into one program. If it was installed by pip install -e: add --sandbox-read with the "+
+			"folder of its sources", m[1])
 	}
 	lines := refusedPath.FindAllString(stderr, -1)
 	if len(lines) == 0 {
