@@ -62,7 +62,7 @@ func serveAttached(plugins []Plugin, s *service) error {
 // attachFolder begins the name of the temporary folder of a process to which hosts attach.
 const attachFolder = "shatter-attach-"
 
-// removeDead removes the folders of processes that were killed, at whose sockets nobody listens.
+// removeDead removes the folders of killed processes, whose sockets refuse connections.
 func removeDead() {
 	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), attachFolder+"*"))
 	for _, dir := range folders {
