@@ -69,35 +69,6 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// A cell that stops at trials.max reports the work of deciding it, independent of which run stopped
-// there.
-func TestLimitSaysMore(t *testing.T) {
-	testkit.Serial(t)
-	t.Parallel()
-	digest := ""
-	for _, change := range []func(*Config){nil, func(c *Config) { c.Slots = 4 }} {
-		plan, dir := testPlan(t), t.TempDir()
-		for _, c := range plan.Cells {
-			if c.Find != nil {
-				c.MaxTrials = 60
-			}
-		}
-		s, _, err := setup{dir: dir, plan: plan, script: honest, change: change}.run(t, t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		table, err := os.ReadFile(filepath.Join(dir, "table.csv"))
-		if err != nil || strings.Count(string(table), "limit of 60 trials: ") != 2 ||
-			strings.Count(string(table), " more would show that n = ") < 2 {
-			t.Errorf("%v\n%s", err, table)
-		}
-		if digest != "" && digest != s.Digest {
-			t.Errorf("digests %s and %s", digest, s.Digest)
-		}
-		digest = s.Digest
-	}
-}
-
 func TestAfford(t *testing.T) {
 	testkit.Serial(t)
 	c := listCell(t, 5000, 10)

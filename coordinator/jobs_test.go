@@ -2,74 +2,13 @@ package coordinator
 
 import (
 	"math/rand/v2"
-	"slices"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/decision"
 	"github.com/shatterlab/shatter/pipeline/estimate"
-	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/plan"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
-
-// The first k numbers of an order leave no gap much longer than n/k.
-func TestSpread(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(0, 3000).Draw(t, "n")
-		order := spread(n)
-		if all := slices.Sorted(slices.Values(order)); len(slices.Compact(all)) != n {
-			t.Fatalf("not a permutation of %d numbers: %v", n, order)
-		}
-		if n == 0 {
-			return
-		}
-		k := rapid.IntRange(1, n).Draw(t, "k")
-		begun, gap := slices.Sorted(slices.Values(order[:k])), 0
-		for i, x := range begun[1:] {
-			gap = max(gap, x-begun[i])
-		}
-		if gap > 8*n/k+8 {
-			t.Fatalf("%d of %d: a gap of %d", k, n, gap)
-		}
-	})
-}
-
-// Work goes to the first ready cell in the order of work. A cell whose trials are all requested waits until it changes.
-func TestWanted(t *testing.T) {
-	var cells []*trial.Cell
-	for i := range 5 {
-		cells = append(cells, &trial.Cell{Key: trial.Key{byte(i)}, N: []int64{10}, Trials: 4})
-	}
-	g, err := newGrid(&plan.Plan{Cells: cells})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range g.cells {
-		g.markChanged(c)
-	}
-	g.processChanged()
-	want := func(index, first, count int) {
-		t.Helper()
-		c, b, _, ok := g.wanted()
-		if !ok || c.index != index || b.First != first || b.Count != count {
-			t.Fatalf("cell %d, %+v, %v; want cell %d, %d trials from %d", c.index, b, ok, index, count, first)
-		}
-	}
-	want(0, 0, 4)
-	for rep := range int64(4) {
-		g.cells[0].size(10).taken.Set(rep)
-	}
-	want(4, 0, 4) // spread(5) is 0, 4, 2, 1, 3
-	if g.ready != 4 {
-		t.Errorf("%d cells are ready", g.ready)
-	}
-	g.cells[0].size(10).taken = numeric.BitSet{}
-	g.markChanged(g.cells[0])
-	g.processChanged()
-	want(0, 0, 4)
-}
 
 // cellOf makes the only cell of a table.
 func cellOf(t *testing.T, c *trial.Cell) *cell {

@@ -3,7 +3,6 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -157,34 +156,4 @@ func TestKnown(t *testing.T) {
 	}
 	partial("extended")
 	whole("extended and finished")
-}
-
-// A recheck that differs also withholds the cell in the known result, and due rechecks are counted.
-func TestKnownRechecks(t *testing.T) {
-	testkit.Serial(t)
-	t.Parallel()
-	dir := t.TempDir()
-	if _, _, err := (setup{dir: dir, script: honest}).run(t, t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	claim(t, dir, testPlan(t), folder.Mode{}).Close()
-	cfg := reading(t, dir)
-	k, err := cfg.Folder.WriteKnown(t.TempDir(), cfg.Digests, false, audit.Due(cfg.Folder, 0.01))
-	if err != nil || !strings.HasPrefix(k.Partial, "6 of 6 cells done, ") ||
-		!strings.Contains(k.Partial, " rechecks left; ") {
-		t.Errorf("%+v, %v", k, err)
-	}
-	record := cfg.Folder.ReadRechecks()
-	c := cfg.Folder.Plan.Cells[3]
-	n := slices.Min(slices.Collect(maps.Keys(cfg.Folder.Ledger.Counts(c.Key))))
-	recorded, _ := cfg.Folder.Ledger.Find(c.Key, n, 0)
-	record.Contradictions[c.Key] = folder.Contradiction{N: n, Fingerprint: recorded.Fingerprint}
-	if err := cfg.Folder.WriteRechecks(record); err != nil {
-		t.Fatal(err)
-	}
-	_, to := known(t, dir, false)
-	count, _ := statuses(t, to)
-	if count[estimate.StatusFailed] != 2 || len(folder.ReadManifest(to).Rechecks.Footer(nil)) == 0 {
-		t.Errorf("%v", count)
-	}
 }

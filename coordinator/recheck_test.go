@@ -213,30 +213,6 @@ func tableLine(t *testing.T, dir, cell string) string {
 	return ""
 }
 
-// The report shows the trial with the strongest evidence, because a stateful algorithm may leave
-// some trials unchanged.
-func TestStrongestEvidence(t *testing.T) {
-	testkit.Serial(t)
-	t.Parallel()
-	dir := t.TempDir()
-	s, _, err := setup{dir: dir, change: withRechecks(0.05), script: func(f *fake, job *trial.Job, b *ledger.Batch) {
-		for row, rep := range b.Repetition {
-			if job.Cell.As == "plain-0" &&
-				(job.Recheck == trial.RecheckShuffled || job.Recheck == trial.RecheckFresh && job.Count == 1 && rep%2 == 1) {
-				spoil(b, row, 1)
-			}
-		}
-		f.publish(b)
-	}}.run(t, t.Context())
-	if err != nil || len(s.Alarms) != 1 {
-		t.Fatalf("%+v, %v", s, err)
-	}
-	if x := rechecksOf(t, dir).Contradictions[0]; x.Cause != schemas.CauseEarlier || x.Different != 23 ||
-		x.Rechecked != 23 {
-		t.Errorf("%+v", x)
-	}
-}
-
 // A recheck that is lost runs again with double limits. If it is lost again, the cell's n* is withheld: an algorithm
 // must not escape its rechecks by exceeding a limit.
 func TestRechecksLost(t *testing.T) {
@@ -387,20 +363,6 @@ func TestRechecksCache(t *testing.T) {
 	s, _, err := setup{dir: t.TempDir(), change: with, script: honest}.run(t, t.Context())
 	if err != nil || s.Served == 0 || s.Rechecked < 40 || s.Digest != reference(t) {
 		t.Errorf("%+v, %v", s, err)
-	}
-}
-
-// A result without rechecks is marked.
-func TestNoRechecks(t *testing.T) {
-	testkit.Serial(t)
-	t.Parallel()
-	dir := t.TempDir()
-	s, _, err := setup{dir: dir, script: honest}.run(t, t.Context())
-	if err != nil || len(s.RecheckNotes) != 1 || !strings.HasPrefix(s.RecheckNotes[0], "no rechecks") {
-		t.Errorf("%+v, %v", s, err)
-	}
-	if rechecks := rechecksOf(t, dir); rechecks.Share != 0 || len(rechecks.Cells) != 5 || rechecks.Cells[0].Due != 0 {
-		t.Errorf("%+v", rechecks)
 	}
 }
 

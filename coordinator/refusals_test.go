@@ -1,12 +1,9 @@
 package coordinator
 
 import (
-	"context"
 	"strings"
 	"testing"
 
-	"github.com/shatterlab/shatter/coordinator/audit"
-	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
@@ -115,46 +112,5 @@ func TestClash(t *testing.T) {
 				t.Errorf("%+v, %v", x, err)
 			}
 		})
-	}
-}
-
-// The known result of an interrupted run includes its refusals.
-func TestKnownRefusals(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	var cancel context.CancelFunc
-	p := testPlan(t)
-	for _, c := range p.Cells {
-		if c.As == "picky-4" {
-			c.Find.To = 20
-			p.Cells = []*trial.Cell{c}
-		}
-	}
-	stop := func(f *fake, job *trial.Job, b *ledger.Batch) {
-		f.publish(b)
-		if job.N == 20 {
-			cancel()
-		}
-	}
-	known := func() *folder.Known {
-		t.Helper()
-		ctx, end := context.WithCancel(t.Context())
-		defer end()
-		cancel = end
-		if _, _, err := (setup{dir: dir, plan: p, script: stop, refuse: stop}).run(t, ctx); err != nil {
-			t.Fatal(err)
-		}
-		f := claim(t, dir, p, folder.Mode{})
-		defer f.Close()
-		k, err := f.WriteKnown(t.TempDir(), map[string]string{"": "one"}, false, audit.Due(f, 0))
-		if err != nil || k.Cells != 1 || k.Trials != 0 {
-			t.Fatalf("%+v, %v", k, err)
-		}
-		return k
-	}
-	for runs := 1; known().Done != 1; runs++ { // the last refusal arrives when the run has ended, or just before
-		if runs == 50 {
-			t.Fatalf("the refusals of %d runs are not known", runs)
-		}
 	}
 }

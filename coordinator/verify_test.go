@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -128,31 +127,6 @@ func TestCheck(t *testing.T) {
 	_, err = rerunSample(t, dir, audit.Sample{Count: 1}, never)
 	if err == nil || !strings.Contains(err.Error(), "never came") {
 		t.Errorf("error %v", err)
-	}
-}
-
-// An unfinished run has no result, and a folder is not opened for another plan.
-func TestCheckUnfinished(t *testing.T) {
-	testkit.Serial(t)
-	t.Parallel()
-	dir := t.TempDir()
-	ctx, cancel := context.WithCancel(t.Context())
-	stopping := func(f *fake, _ *trial.Job, b *ledger.Batch) { cancel(); f.publish(b) }
-	if _, _, err := (setup{dir: dir, script: stopping}).run(t, ctx); err != nil {
-		t.Fatal(err)
-	}
-	var unfinished *folder.UnfinishedError
-	if _, err := reading(t, dir).Folder.CheckTables(madeBy("one")); !errors.As(err, &unfinished) {
-		t.Errorf("error %v", err)
-	}
-	part := testPlan(t)
-	part.Cells = part.Cells[1:4]
-	record, err := folder.ReadRecord(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := record.Open(part); err == nil {
-		t.Error("opened for another plan")
 	}
 }
 

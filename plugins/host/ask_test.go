@@ -74,24 +74,3 @@ func TestAsk(t *testing.T) {
 		})
 	}
 }
-
-// The first message asks about one setting, and the next ones ask about more and more.
-func TestAskMessages(t *testing.T) {
-	t.Parallel()
-	p := start(t, self("raw", "RAW=ask sizes"))
-	var settings []*pluginv1.Setting
-	for range 7 {
-		settings = append(settings, &pluginv1.Setting{Algorithm: "a", N: 1})
-	}
-	answers, err := p.Ask(t.Context(), settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var sizes []string
-	for _, a := range answers {
-		sizes = append(sizes, a.GetCheck().GetRefusal().GetMessage())
-	}
-	if got := strings.Join(sizes, " "); got != "1 2 2 4 4 4 4" {
-		t.Errorf("in messages of %s settings", got)
-	}
-}

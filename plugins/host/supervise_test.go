@@ -336,23 +336,6 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A context that ends after its call does no harm.
-func TestCancelAfter(t *testing.T) {
-	t.Parallel()
-	p := start(t, self("plugin"))
-	for range 20 {
-		ctx, cancel := context.WithCancel(t.Context())
-		s, _, err := p.Open(ctx, request("test/behaving", 1, 1, 1, nil), numbered(1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		cancel()
-		if _, _, err := s.Close(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // Stop returns and leaves nothing behind, in every state of the plugin.
 func TestStop(t *testing.T) {
 	t.Parallel()
