@@ -95,7 +95,6 @@ func TestQueryMistakes(t *testing.T) {
 		want string
 	}{
 		{[]string{dir, "selct 1"}, exitUsage, `syntax error at or near "selct" (line 1, column 1)`},
-		{[]string{dir, "from read_csv('/etc/passwd')"}, exitUsage, "reads the views of this result and nothing else"},
 		{[]string{dir, "-"}, exitUsage, "no SQL"},
 		{[]string{dir, "select 1", "-o", "xml"}, exitUsage, "one of table, json"},
 		{[]string{dir, "select 1", "--memory", "much"}, exitUsage, "500MB"},
@@ -108,10 +107,6 @@ func TestQueryMistakes(t *testing.T) {
 		{
 			[]string{dir, "select count(*) from range(1000000) a, range(1000000) b", "--timeout", "300ms"}, exitUnfinished,
 			"longer than 300ms; raise it with --timeout",
-		},
-		{
-			[]string{dir, "select repeat('x', 1000000) || i from range(1000) r(i)", "--memory", "100MB"}, exitUnfinished,
-			"more memory than 100 MB; raise it with --memory",
 		},
 	} {
 		out, errs, code := shatter(t, append([]string{"query"}, test.args...)...)

@@ -478,21 +478,6 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// A damaged part stays in its file, as evidence.
-func TestDropKeepsDamage(t *testing.T) {
-	path, content, starts := small(t, 4)
-	content[starts[1]+100] ^= 1
-	rewrite(t, path, content)
-	l, _ := open(t, filepath.Dir(path))
-	if err := l.Drop(func(b *ledger.Batch) bool { return b.Repetition[0] == 2 }); err != nil {
-		t.Fatal(err)
-	}
-	want := slices.Concat(content[:starts[2]], content[starts[3]:])
-	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
-		t.Error("other bytes changed", err)
-	}
-}
-
 func TestConcurrent(t *testing.T) {
 	l, _ := open(t, testkit.MemoryDir(t))
 	cell := ledgertest.Batch(1, 0).Cell

@@ -437,17 +437,6 @@ func TestRowGroups(t *testing.T) {
 	}
 }
 
-// A sweep without cells has a result.
-func TestEmpty(t *testing.T) {
-	dir := testkit.MemoryDir(t)
-	if _, err := WriteResult(dir, Result{}); err != nil {
-		t.Fatal(err)
-	}
-	if s, err := sheet.ReadTable(dir, "table"); err != nil || s.Len() != 0 || len(s.Columns) != len(Columns("table")) {
-		t.Error(s, err)
-	}
-}
-
 // A failed write leaves the old result and no other file.
 func TestFailureKeepsOldFiles(t *testing.T) {
 	dir := testkit.MemoryDir(t)
@@ -578,24 +567,6 @@ func TestRender(t *testing.T) {
 	}
 	if _, err := r.Sheet("trials"); err == nil {
 		t.Error("no error")
-	}
-}
-
-// A table without a decided cell states no confidence of brackets.
-func TestNothingDecided(t *testing.T) {
-	r := result(t, run(t, 1))
-	for i := range r.Table {
-		c := r.Table[i].Cell
-		r.Table[i] = TableRow{Cell: c, Status: "undecided", Reason: "limit of 10 trials"}
-	}
-	s, err := r.Sheet("table")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, format := range render.Names() {
-		if got := renderedAs(t, s, format); strings.Contains(got, "confidence 0.95 that") || got == "" {
-			t.Errorf("%s: %s", format, got)
-		}
 	}
 }
 

@@ -347,19 +347,3 @@ func TestFlightDrain(t *testing.T) {
 		t.Error("a server that has ended answers")
 	}
 }
-
-// A server whose context has ended before it starts returns no error.
-func TestServeEndsAtOnce(t *testing.T) {
-	d := shared(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	for range 20 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := d.Serve(ctx, l, ServeOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
