@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -150,6 +151,7 @@ func labelOf(x float64) float64 {
 
 // The error of a process with too little memory contains the size that suffices for sample and queries together.
 func TestQueriesNeedMemory(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	c := self("plugin")
 	for _, n := range []int64{2, 100_000} { // the queries do not fit, or not even the sample

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/dataset"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -115,6 +116,7 @@ func points(dim int) func(x []float64) {
 
 // A step that does not fit one message gives the same answers in several.
 func TestLargeStep(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	p := start(t, self("plugin"))
 	const trials, dim = 5, 40 // 16 MiB hold 52,428 points

@@ -412,6 +412,7 @@ func TestDrawnInPrivate(t *testing.T) {
 
 // What a plugin reads of its sample does not count as its memory.
 func TestSharedMemoryIsFree(t *testing.T) {
+	testkit.Serial(t)
 	t.Parallel()
 	c := self("plugin")
 	c.Memory = 64 << 20
