@@ -102,7 +102,9 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 		"examines outcomes", func(r *TableRow) bool { return r.Fixed }),
 	count("failed", "number of these trials that failed", func(r *TableRow) int64 { return r.Failed }),
 	float("mean_error", "mean error of the ok trials at n_high, or at the largest sample size if there is "+
-		"no n_high", func(r *TableRow) float64 { return r.MeanError }),
+		"no n_high; after a search it is biased low, because the same trials decided that n_high suffices: "+
+		"a sweep with the list n: [N] has the error at N without bias",
+		func(r *TableRow) float64 { return r.MeanError }),
 	float("queries_success", "task predict: success rate of baseline/queries, which has no sample, at its "+
 		"largest sample size, in the cell of this sweep with the same problem, queries, adversary and goal; if "+
 		"it reaches the goal, the queries reveal the target, and the cell is trivial; null if the sweep has no "+
