@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/shatterlab/shatter/coordinator/forecast"
@@ -59,6 +60,7 @@ type progress struct {
 	rate      decayingRate
 	predicted time.Time // time of the prediction; zero: none yet
 	rest      forecast.Work
+	ends      []prediction // predictions of the second half of the run so far
 }
 
 // snapshot returns the progress at a time.
@@ -84,9 +86,23 @@ func (p *progress) snapshot(now time.Time) Progress {
 	return out
 }
 
-// timeLeft divides the predicted work among the slots.
+// A prediction of the end of a run.
+type prediction struct{ at, end time.Time }
+
+// Times in which predictions have to agree before the remaining time is shown.
+const (
+	minSettled = 5 * time.Second
+	maxSettled = 5 * time.Minute
+)
+
+// maxExtrapolated bounds the remaining time that is shown, as a multiple of the elapsed time.
+const maxExtrapolated = 10
+
+// timeLeft divides the predicted work among the slots. It returns nil if the predictions in the
+// second half of the run so far differ by more than a factor of two.
 func (p *progress) timeLeft(now time.Time) *Remaining {
-	if p.predicted.IsZero() || now.Sub(p.predicted) >= time.Second {
+	renewed := p.predicted.IsZero() || now.Sub(p.predicted) >= time.Second
+	if renewed {
 		p.predicted, p.rest = now, forecast.Work{}
 		for _, w := range p.grid.workLeft(p.tally) {
 			p.rest = p.rest.Plus(w)
@@ -97,7 +113,18 @@ func (p *progress) timeLeft(now time.Time) *Remaining {
 		return nil
 	}
 	seconds := work/float64(p.jobs.slots)/p.busy(now) - now.Sub(p.predicted).Seconds()
-	return &Remaining{Seconds: max(1, seconds), Counted: int64(p.rest.Trials)}
+	if renewed {
+		p.ends = append(p.ends, prediction{now, now.Add(time.Duration(seconds * float64(time.Second)))})
+	}
+	elapsed := now.Sub(p.began)
+	settled := min(max(elapsed/2, minSettled), maxSettled)
+	p.ends = slices.DeleteFunc(p.ends, func(e prediction) bool { return now.Sub(e.at) > settled })
+	byEnd := func(a, b prediction) int { return a.end.Compare(b.end) }
+	first, last := slices.MinFunc(p.ends, byEnd).end.Sub(now), slices.MaxFunc(p.ends, byEnd).end.Sub(now)
+	if elapsed < minSettled || first <= 0 || last > 2*first || last > maxExtrapolated*elapsed {
+		return nil
+	}
+	return &Remaining{Seconds: seconds, Counted: int64(p.rest.Trials)}
 }
 
 // slotSecondsLeft returns the signal for an autoscaler: the predicted seconds of one slot until the
