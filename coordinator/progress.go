@@ -119,9 +119,12 @@ func (p *progress) timeLeft(now time.Time) *Remaining {
 	elapsed := now.Sub(p.began)
 	settled := min(max(elapsed/2, minSettled), maxSettled)
 	p.ends = slices.DeleteFunc(p.ends, func(e prediction) bool { return now.Sub(e.at) > settled })
+	if elapsed < minSettled || len(p.ends) == 0 {
+		return nil
+	}
 	byEnd := func(a, b prediction) int { return a.end.Compare(b.end) }
 	first, last := slices.MinFunc(p.ends, byEnd).end.Sub(now), slices.MaxFunc(p.ends, byEnd).end.Sub(now)
-	if elapsed < minSettled || first <= 0 || last > 2*first || last > maxExtrapolated*elapsed {
+	if first <= 0 || last > 2*first || last > maxExtrapolated*elapsed {
 		return nil
 	}
 	return &Remaining{Seconds: seconds, Counted: int64(p.rest.Trials)}
