@@ -49,6 +49,7 @@ const (
 	Task_TASK_LEARN       Task = 1 // a labeled sample in, predictions on fresh points out
 	Task_TASK_PREDICT     Task = 2 // a labeled sample, then queries of an adversary answered one by one
 	Task_TASK_ONLINE      Task = 3 // rounds of point, prediction, truth
+	Task_TASK_PROBLEM     Task = 4 // no algorithm but a problem: draws targets, points and labels, see Draw. It has no other task
 )
 
 // Enum value maps for Task.
@@ -58,12 +59,14 @@ var (
 		1: "TASK_LEARN",
 		2: "TASK_PREDICT",
 		3: "TASK_ONLINE",
+		4: "TASK_PROBLEM",
 	}
 	Task_value = map[string]int32{
 		"TASK_UNSPECIFIED": 0,
 		"TASK_LEARN":       1,
 		"TASK_PREDICT":     2,
 		"TASK_ONLINE":      3,
+		"TASK_PROBLEM":     4,
 	}
 )
 
@@ -143,7 +146,7 @@ func (x Refusal_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Refusal_Kind.Descriptor instead.
 func (Refusal_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{10, 0}
+	return file_plugin_proto_rawDescGZIP(), []int{13, 0}
 }
 
 type Table_Place int32
@@ -192,7 +195,7 @@ func (x Table_Place) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Table_Place.Descriptor instead.
 func (Table_Place) EnumDescriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{19, 0}
+	return file_plugin_proto_rawDescGZIP(), []int{22, 0}
 }
 
 type Fault_Kind int32
@@ -247,7 +250,7 @@ func (x Fault_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Fault_Kind.Descriptor instead.
 func (Fault_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{28, 0}
+	return file_plugin_proto_rawDescGZIP(), []int{31, 0}
 }
 
 type DescribeRequest struct {
@@ -1119,6 +1122,7 @@ type CheckResponse struct {
 	Parameters    map[string]*Value      `protobuf:"bytes,2,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // all parameters, resolved
 	Guarantee     *Guarantee             `protobuf:"bytes,3,opt,name=guarantee,proto3" json:"guarantee,omitempty"`                                                                             // absent: not private
 	Declares      bool                   `protobuf:"varint,4,opt,name=declares,proto3" json:"declares,omitempty"`                                                                              // learn: each model will be Declared as a hypothesis of the class
+	Posed         *Posed                 `protobuf:"bytes,5,opt,name=posed,proto3" json:"posed,omitempty"`                                                                                     // TASK_PROBLEM: the problem with these parameters
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1181,6 +1185,212 @@ func (x *CheckResponse) GetDeclares() bool {
 	return false
 }
 
+func (x *CheckResponse) GetPosed() *Posed {
+	if x != nil {
+		return x.Posed
+	}
+	return nil
+}
+
+// Posed holds the public facts about a problem of a plugin.
+type Posed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Class         string                 `protobuf:"bytes,1,opt,name=class,proto3" json:"class,omitempty"`                                     // a class of Shatter whose points these are and whose hypotheses are compared; "": a class of its own
+	Domain        uint64                 `protobuf:"varint,2,opt,name=domain,proto3" json:"domain,omitempty"`                                  // X: coordinates are integers in 0..X-1; 0: real numbers
+	Dim           uint32                 `protobuf:"varint,3,opt,name=dim,proto3" json:"dim,omitempty"`                                        // coordinates per example, at least 1
+	LeastError    *float64               `protobuf:"fixed64,4,opt,name=least_error,json=leastError,proto3,oneof" json:"least_error,omitempty"` // least error of the class; absent: unknown
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Posed) Reset() {
+	*x = Posed{}
+	mi := &file_plugin_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Posed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Posed) ProtoMessage() {}
+
+func (x *Posed) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Posed.ProtoReflect.Descriptor instead.
+func (*Posed) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Posed) GetClass() string {
+	if x != nil {
+		return x.Class
+	}
+	return ""
+}
+
+func (x *Posed) GetDomain() uint64 {
+	if x != nil {
+		return x.Domain
+	}
+	return 0
+}
+
+func (x *Posed) GetDim() uint32 {
+	if x != nil {
+		return x.Dim
+	}
+	return 0
+}
+
+func (x *Posed) GetLeastError() float64 {
+	if x != nil && x.LeastError != nil {
+		return *x.LeastError
+	}
+	return 0
+}
+
+// DrawRequest requests examples of several trials. Draw i draws the target from the i-th pair of targets, and counts[i] examples
+// from the i-th pair of points. A pair is the state of a PCG, high half first.
+type DrawRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Setting       *Setting               `protobuf:"bytes,1,opt,name=setting,proto3" json:"setting,omitempty"` // task TASK_PROBLEM: name and resolved parameters; the rest is empty
+	Targets       []uint64               `protobuf:"fixed64,2,rep,packed,name=targets,proto3" json:"targets,omitempty"`
+	Points        []uint64               `protobuf:"fixed64,3,rep,packed,name=points,proto3" json:"points,omitempty"`
+	Counts        []uint32               `protobuf:"varint,4,rep,packed,name=counts,proto3" json:"counts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DrawRequest) Reset() {
+	*x = DrawRequest{}
+	mi := &file_plugin_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DrawRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DrawRequest) ProtoMessage() {}
+
+func (x *DrawRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DrawRequest.ProtoReflect.Descriptor instead.
+func (*DrawRequest) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *DrawRequest) GetSetting() *Setting {
+	if x != nil {
+		return x.Setting
+	}
+	return nil
+}
+
+func (x *DrawRequest) GetTargets() []uint64 {
+	if x != nil {
+		return x.Targets
+	}
+	return nil
+}
+
+func (x *DrawRequest) GetPoints() []uint64 {
+	if x != nil {
+		return x.Points
+	}
+	return nil
+}
+
+func (x *DrawRequest) GetCounts() []uint32 {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
+type DrawResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	X             []byte                 `protobuf:"bytes,1,opt,name=x,proto3" json:"x,omitempty"`             // packed little-endian float64: the points, row-major, draw after draw
+	Y             []byte                 `protobuf:"bytes,2,opt,name=y,proto3" json:"y,omitempty"`             // one byte per example: 1 for the label +1, 0 for -1
+	Refusal       *Refusal               `protobuf:"bytes,3,opt,name=refusal,proto3" json:"refusal,omitempty"` // the author's error; x and y are then empty
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DrawResponse) Reset() {
+	*x = DrawResponse{}
+	mi := &file_plugin_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DrawResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DrawResponse) ProtoMessage() {}
+
+func (x *DrawResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DrawResponse.ProtoReflect.Descriptor instead.
+func (*DrawResponse) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *DrawResponse) GetX() []byte {
+	if x != nil {
+		return x.X
+	}
+	return nil
+}
+
+func (x *DrawResponse) GetY() []byte {
+	if x != nil {
+		return x.Y
+	}
+	return nil
+}
+
+func (x *DrawResponse) GetRefusal() *Refusal {
+	if x != nil {
+		return x.Refusal
+	}
+	return nil
+}
+
 type Refusal struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          Refusal_Kind           `protobuf:"varint,1,opt,name=kind,proto3,enum=shatter.plugin.v1.Refusal_Kind" json:"kind,omitempty"`
@@ -1191,7 +1401,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1203,7 +1413,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1216,7 +1426,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{10}
+	return file_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Refusal) GetKind() Refusal_Kind {
@@ -1249,7 +1459,7 @@ type Guarantee struct {
 
 func (x *Guarantee) Reset() {
 	*x = Guarantee{}
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1261,7 +1471,7 @@ func (x *Guarantee) String() string {
 func (*Guarantee) ProtoMessage() {}
 
 func (x *Guarantee) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1274,7 +1484,7 @@ func (x *Guarantee) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Guarantee.ProtoReflect.Descriptor instead.
 func (*Guarantee) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{11}
+	return file_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Guarantee) GetPure() bool {
@@ -1343,7 +1553,7 @@ type BoundResponse struct {
 
 func (x *BoundResponse) Reset() {
 	*x = BoundResponse{}
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1355,7 +1565,7 @@ func (x *BoundResponse) String() string {
 func (*BoundResponse) ProtoMessage() {}
 
 func (x *BoundResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1368,7 +1578,7 @@ func (x *BoundResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BoundResponse.ProtoReflect.Descriptor instead.
 func (*BoundResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{12}
+	return file_plugin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *BoundResponse) GetBounds() []*Bound {
@@ -1402,7 +1612,7 @@ type Bound struct {
 
 func (x *Bound) Reset() {
 	*x = Bound{}
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1414,7 +1624,7 @@ func (x *Bound) String() string {
 func (*Bound) ProtoMessage() {}
 
 func (x *Bound) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1427,7 +1637,7 @@ func (x *Bound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bound.ProtoReflect.Descriptor instead.
 func (*Bound) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{13}
+	return file_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Bound) GetName() string {
@@ -1502,7 +1712,7 @@ type AskRequest struct {
 
 func (x *AskRequest) Reset() {
 	*x = AskRequest{}
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1514,7 +1724,7 @@ func (x *AskRequest) String() string {
 func (*AskRequest) ProtoMessage() {}
 
 func (x *AskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1527,7 +1737,7 @@ func (x *AskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskRequest.ProtoReflect.Descriptor instead.
 func (*AskRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{14}
+	return file_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AskRequest) GetSettings() []*Setting {
@@ -1549,7 +1759,7 @@ type AskResponse struct {
 
 func (x *AskResponse) Reset() {
 	*x = AskResponse{}
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1561,7 +1771,7 @@ func (x *AskResponse) String() string {
 func (*AskResponse) ProtoMessage() {}
 
 func (x *AskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1574,7 +1784,7 @@ func (x *AskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskResponse.ProtoReflect.Descriptor instead.
 func (*AskResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{15}
+	return file_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *AskResponse) GetAnswers() []*Answer {
@@ -1596,7 +1806,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1608,7 +1818,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1621,7 +1831,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{16}
+	return file_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Answer) GetCheck() *CheckResponse {
@@ -1652,7 +1862,7 @@ type SessionRequest struct {
 
 func (x *SessionRequest) Reset() {
 	*x = SessionRequest{}
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1664,7 +1874,7 @@ func (x *SessionRequest) String() string {
 func (*SessionRequest) ProtoMessage() {}
 
 func (x *SessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1677,7 +1887,7 @@ func (x *SessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionRequest.ProtoReflect.Descriptor instead.
 func (*SessionRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{17}
+	return file_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SessionRequest) GetRequest() isSessionRequest_Request {
@@ -1749,7 +1959,7 @@ type Open struct {
 
 func (x *Open) Reset() {
 	*x = Open{}
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1761,7 +1971,7 @@ func (x *Open) String() string {
 func (*Open) ProtoMessage() {}
 
 func (x *Open) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1774,7 +1984,7 @@ func (x *Open) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Open.ProtoReflect.Descriptor instead.
 func (*Open) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{18}
+	return file_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Open) GetSetting() *Setting {
@@ -1823,7 +2033,7 @@ type Table struct {
 
 func (x *Table) Reset() {
 	*x = Table{}
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1835,7 +2045,7 @@ func (x *Table) String() string {
 func (*Table) ProtoMessage() {}
 
 func (x *Table) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1848,7 +2058,7 @@ func (x *Table) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Table.ProtoReflect.Descriptor instead.
 func (*Table) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{19}
+	return file_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Table) GetPlace() Table_Place {
@@ -1919,7 +2129,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1931,7 +2141,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1944,7 +2154,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{20}
+	return file_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Step) GetCounts() []uint32 {
@@ -1998,7 +2208,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_plugin_proto_msgTypes[21]
+	mi := &file_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2010,7 +2220,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[21]
+	mi := &file_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2023,7 +2233,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{21}
+	return file_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Close) GetTruths() []byte {
@@ -2049,7 +2259,7 @@ type SessionResponse struct {
 
 func (x *SessionResponse) Reset() {
 	*x = SessionResponse{}
-	mi := &file_plugin_proto_msgTypes[22]
+	mi := &file_plugin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2061,7 +2271,7 @@ func (x *SessionResponse) String() string {
 func (*SessionResponse) ProtoMessage() {}
 
 func (x *SessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[22]
+	mi := &file_plugin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2074,7 +2284,7 @@ func (x *SessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionResponse.ProtoReflect.Descriptor instead.
 func (*SessionResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{22}
+	return file_plugin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SessionResponse) GetResponse() isSessionResponse_Response {
@@ -2173,7 +2383,7 @@ type Opened struct {
 
 func (x *Opened) Reset() {
 	*x = Opened{}
-	mi := &file_plugin_proto_msgTypes[23]
+	mi := &file_plugin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2185,7 +2395,7 @@ func (x *Opened) String() string {
 func (*Opened) ProtoMessage() {}
 
 func (x *Opened) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[23]
+	mi := &file_plugin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2198,7 +2408,7 @@ func (x *Opened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Opened.ProtoReflect.Descriptor instead.
 func (*Opened) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{23}
+	return file_plugin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Opened) GetFaults() []*Fault {
@@ -2228,7 +2438,7 @@ type Declared struct {
 
 func (x *Declared) Reset() {
 	*x = Declared{}
-	mi := &file_plugin_proto_msgTypes[24]
+	mi := &file_plugin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2240,7 +2450,7 @@ func (x *Declared) String() string {
 func (*Declared) ProtoMessage() {}
 
 func (x *Declared) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[24]
+	mi := &file_plugin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2253,7 +2463,7 @@ func (x *Declared) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Declared.ProtoReflect.Descriptor instead.
 func (*Declared) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{24}
+	return file_plugin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Declared) GetKind() string {
@@ -2288,7 +2498,7 @@ type Answers struct {
 
 func (x *Answers) Reset() {
 	*x = Answers{}
-	mi := &file_plugin_proto_msgTypes[25]
+	mi := &file_plugin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2300,7 +2510,7 @@ func (x *Answers) String() string {
 func (*Answers) ProtoMessage() {}
 
 func (x *Answers) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[25]
+	mi := &file_plugin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2313,7 +2523,7 @@ func (x *Answers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answers.ProtoReflect.Descriptor instead.
 func (*Answers) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{25}
+	return file_plugin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Answers) GetValues() []byte {
@@ -2349,7 +2559,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_plugin_proto_msgTypes[26]
+	mi := &file_plugin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2361,7 +2571,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[26]
+	mi := &file_plugin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2374,7 +2584,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{26}
+	return file_plugin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Closed) GetMetrics() map[string][]byte {
@@ -2416,7 +2626,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_plugin_proto_msgTypes[27]
+	mi := &file_plugin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2428,7 +2638,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[27]
+	mi := &file_plugin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2441,7 +2651,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{27}
+	return file_plugin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Progress) GetBegun() uint32 {
@@ -2469,7 +2679,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_plugin_proto_msgTypes[28]
+	mi := &file_plugin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2481,7 +2691,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[28]
+	mi := &file_plugin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2494,7 +2704,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{28}
+	return file_plugin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Fault) GetTrial() uint32 {
@@ -2616,17 +2826,34 @@ const file_plugin_proto_rawDesc = "" +
 	" \x01(\tR\x06matrix\x12\x16\n" +
 	"\x06target\x18\v \x01(\tR\x06target\x12\x1a\n" +
 	"\bliterals\x18\f \x01(\rR\bliterals\x12\x18\n" +
-	"\aformula\x18\r \x01(\bR\aformula\"\xc8\x02\n" +
+	"\aformula\x18\r \x01(\bR\aformula\"\xf8\x02\n" +
 	"\rCheckResponse\x124\n" +
 	"\arefusal\x18\x01 \x01(\v2\x1a.shatter.plugin.v1.RefusalR\arefusal\x12P\n" +
 	"\n" +
 	"parameters\x18\x02 \x03(\v20.shatter.plugin.v1.CheckResponse.ParametersEntryR\n" +
 	"parameters\x12:\n" +
 	"\tguarantee\x18\x03 \x01(\v2\x1c.shatter.plugin.v1.GuaranteeR\tguarantee\x12\x1a\n" +
-	"\bdeclares\x18\x04 \x01(\bR\bdeclares\x1aW\n" +
+	"\bdeclares\x18\x04 \x01(\bR\bdeclares\x12.\n" +
+	"\x05posed\x18\x05 \x01(\v2\x18.shatter.plugin.v1.PosedR\x05posed\x1aW\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12.\n" +
-	"\x05value\x18\x02 \x01(\v2\x18.shatter.plugin.v1.ValueR\x05value:\x028\x01\"\xad\x01\n" +
+	"\x05value\x18\x02 \x01(\v2\x18.shatter.plugin.v1.ValueR\x05value:\x028\x01\"}\n" +
+	"\x05Posed\x12\x14\n" +
+	"\x05class\x18\x01 \x01(\tR\x05class\x12\x16\n" +
+	"\x06domain\x18\x02 \x01(\x04R\x06domain\x12\x10\n" +
+	"\x03dim\x18\x03 \x01(\rR\x03dim\x12$\n" +
+	"\vleast_error\x18\x04 \x01(\x01H\x00R\n" +
+	"leastError\x88\x01\x01B\x0e\n" +
+	"\f_least_error\"\x8d\x01\n" +
+	"\vDrawRequest\x124\n" +
+	"\asetting\x18\x01 \x01(\v2\x1a.shatter.plugin.v1.SettingR\asetting\x12\x18\n" +
+	"\atargets\x18\x02 \x03(\x06R\atargets\x12\x16\n" +
+	"\x06points\x18\x03 \x03(\x06R\x06points\x12\x16\n" +
+	"\x06counts\x18\x04 \x03(\rR\x06counts\"`\n" +
+	"\fDrawResponse\x12\f\n" +
+	"\x01x\x18\x01 \x01(\fR\x01x\x12\f\n" +
+	"\x01y\x18\x02 \x01(\fR\x01y\x124\n" +
+	"\arefusal\x18\x03 \x01(\v2\x1a.shatter.plugin.v1.RefusalR\arefusal\"\xad\x01\n" +
 	"\aRefusal\x123\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1f.shatter.plugin.v1.Refusal.KindR\x04kind\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\"S\n" +
@@ -2742,19 +2969,21 @@ const file_plugin_proto_rawDesc = "" +
 	"\n" +
 	"KIND_PANIC\x10\x02\x12\x10\n" +
 	"\fKIND_INVALID\x10\x03\x12\x13\n" +
-	"\x0fKIND_INFEASIBLE\x10\x04*O\n" +
+	"\x0fKIND_INFEASIBLE\x10\x04*a\n" +
 	"\x04Task\x12\x14\n" +
 	"\x10TASK_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
 	"TASK_LEARN\x10\x01\x12\x10\n" +
 	"\fTASK_PREDICT\x10\x02\x12\x0f\n" +
-	"\vTASK_ONLINE\x10\x032\x87\x03\n" +
+	"\vTASK_ONLINE\x10\x03\x12\x10\n" +
+	"\fTASK_PROBLEM\x10\x042\xd0\x03\n" +
 	"\x06Plugin\x12S\n" +
 	"\bDescribe\x12\".shatter.plugin.v1.DescribeRequest\x1a#.shatter.plugin.v1.DescribeResponse\x12E\n" +
 	"\x05Check\x12\x1a.shatter.plugin.v1.Setting\x1a .shatter.plugin.v1.CheckResponse\x12E\n" +
 	"\x05Bound\x12\x1a.shatter.plugin.v1.Setting\x1a .shatter.plugin.v1.BoundResponse\x12D\n" +
 	"\x03Ask\x12\x1d.shatter.plugin.v1.AskRequest\x1a\x1e.shatter.plugin.v1.AskResponse\x12T\n" +
-	"\aSession\x12!.shatter.plugin.v1.SessionRequest\x1a\".shatter.plugin.v1.SessionResponse(\x010\x01B0Z.github.com/shatterlab/shatter/schemas/pluginv1b\x06proto3"
+	"\aSession\x12!.shatter.plugin.v1.SessionRequest\x1a\".shatter.plugin.v1.SessionResponse(\x010\x01\x12G\n" +
+	"\x04Draw\x12\x1e.shatter.plugin.v1.DrawRequest\x1a\x1f.shatter.plugin.v1.DrawResponseB0Z.github.com/shatterlab/shatter/schemas/pluginv1b\x06proto3"
 
 var (
 	file_plugin_proto_rawDescOnce sync.Once
@@ -2769,7 +2998,7 @@ func file_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_plugin_proto_goTypes = []any{
 	(Task)(0),                // 0: shatter.plugin.v1.Task
 	(Refusal_Kind)(0),        // 1: shatter.plugin.v1.Refusal.Kind
@@ -2785,88 +3014,96 @@ var file_plugin_proto_goTypes = []any{
 	(*Setting)(nil),          // 11: shatter.plugin.v1.Setting
 	(*Problem)(nil),          // 12: shatter.plugin.v1.Problem
 	(*CheckResponse)(nil),    // 13: shatter.plugin.v1.CheckResponse
-	(*Refusal)(nil),          // 14: shatter.plugin.v1.Refusal
-	(*Guarantee)(nil),        // 15: shatter.plugin.v1.Guarantee
-	(*BoundResponse)(nil),    // 16: shatter.plugin.v1.BoundResponse
-	(*Bound)(nil),            // 17: shatter.plugin.v1.Bound
-	(*AskRequest)(nil),       // 18: shatter.plugin.v1.AskRequest
-	(*AskResponse)(nil),      // 19: shatter.plugin.v1.AskResponse
-	(*Answer)(nil),           // 20: shatter.plugin.v1.Answer
-	(*SessionRequest)(nil),   // 21: shatter.plugin.v1.SessionRequest
-	(*Open)(nil),             // 22: shatter.plugin.v1.Open
-	(*Table)(nil),            // 23: shatter.plugin.v1.Table
-	(*Step)(nil),             // 24: shatter.plugin.v1.Step
-	(*Close)(nil),            // 25: shatter.plugin.v1.Close
-	(*SessionResponse)(nil),  // 26: shatter.plugin.v1.SessionResponse
-	(*Opened)(nil),           // 27: shatter.plugin.v1.Opened
-	(*Declared)(nil),         // 28: shatter.plugin.v1.Declared
-	(*Answers)(nil),          // 29: shatter.plugin.v1.Answers
-	(*Closed)(nil),           // 30: shatter.plugin.v1.Closed
-	(*Progress)(nil),         // 31: shatter.plugin.v1.Progress
-	(*Fault)(nil),            // 32: shatter.plugin.v1.Fault
-	nil,                      // 33: shatter.plugin.v1.Component.FilesEntry
-	nil,                      // 34: shatter.plugin.v1.Setting.ParametersEntry
-	nil,                      // 35: shatter.plugin.v1.CheckResponse.ParametersEntry
-	nil,                      // 36: shatter.plugin.v1.Bound.WithEntry
-	nil,                      // 37: shatter.plugin.v1.Closed.MetricsEntry
+	(*Posed)(nil),            // 14: shatter.plugin.v1.Posed
+	(*DrawRequest)(nil),      // 15: shatter.plugin.v1.DrawRequest
+	(*DrawResponse)(nil),     // 16: shatter.plugin.v1.DrawResponse
+	(*Refusal)(nil),          // 17: shatter.plugin.v1.Refusal
+	(*Guarantee)(nil),        // 18: shatter.plugin.v1.Guarantee
+	(*BoundResponse)(nil),    // 19: shatter.plugin.v1.BoundResponse
+	(*Bound)(nil),            // 20: shatter.plugin.v1.Bound
+	(*AskRequest)(nil),       // 21: shatter.plugin.v1.AskRequest
+	(*AskResponse)(nil),      // 22: shatter.plugin.v1.AskResponse
+	(*Answer)(nil),           // 23: shatter.plugin.v1.Answer
+	(*SessionRequest)(nil),   // 24: shatter.plugin.v1.SessionRequest
+	(*Open)(nil),             // 25: shatter.plugin.v1.Open
+	(*Table)(nil),            // 26: shatter.plugin.v1.Table
+	(*Step)(nil),             // 27: shatter.plugin.v1.Step
+	(*Close)(nil),            // 28: shatter.plugin.v1.Close
+	(*SessionResponse)(nil),  // 29: shatter.plugin.v1.SessionResponse
+	(*Opened)(nil),           // 30: shatter.plugin.v1.Opened
+	(*Declared)(nil),         // 31: shatter.plugin.v1.Declared
+	(*Answers)(nil),          // 32: shatter.plugin.v1.Answers
+	(*Closed)(nil),           // 33: shatter.plugin.v1.Closed
+	(*Progress)(nil),         // 34: shatter.plugin.v1.Progress
+	(*Fault)(nil),            // 35: shatter.plugin.v1.Fault
+	nil,                      // 36: shatter.plugin.v1.Component.FilesEntry
+	nil,                      // 37: shatter.plugin.v1.Setting.ParametersEntry
+	nil,                      // 38: shatter.plugin.v1.CheckResponse.ParametersEntry
+	nil,                      // 39: shatter.plugin.v1.Bound.WithEntry
+	nil,                      // 40: shatter.plugin.v1.Closed.MetricsEntry
 }
 var file_plugin_proto_depIdxs = []int32{
 	7,  // 0: shatter.plugin.v1.DescribeResponse.algorithms:type_name -> shatter.plugin.v1.Algorithm
 	6,  // 1: shatter.plugin.v1.DescribeResponse.environment:type_name -> shatter.plugin.v1.Component
-	33, // 2: shatter.plugin.v1.Component.files:type_name -> shatter.plugin.v1.Component.FilesEntry
+	36, // 2: shatter.plugin.v1.Component.files:type_name -> shatter.plugin.v1.Component.FilesEntry
 	0,  // 3: shatter.plugin.v1.Algorithm.tasks:type_name -> shatter.plugin.v1.Task
 	8,  // 4: shatter.plugin.v1.Algorithm.parameters:type_name -> shatter.plugin.v1.Parameter
 	10, // 5: shatter.plugin.v1.Algorithm.metrics:type_name -> shatter.plugin.v1.Metric
 	9,  // 6: shatter.plugin.v1.Parameter.default:type_name -> shatter.plugin.v1.Value
 	0,  // 7: shatter.plugin.v1.Setting.task:type_name -> shatter.plugin.v1.Task
-	34, // 8: shatter.plugin.v1.Setting.parameters:type_name -> shatter.plugin.v1.Setting.ParametersEntry
+	37, // 8: shatter.plugin.v1.Setting.parameters:type_name -> shatter.plugin.v1.Setting.ParametersEntry
 	12, // 9: shatter.plugin.v1.Setting.problem:type_name -> shatter.plugin.v1.Problem
-	14, // 10: shatter.plugin.v1.CheckResponse.refusal:type_name -> shatter.plugin.v1.Refusal
-	35, // 11: shatter.plugin.v1.CheckResponse.parameters:type_name -> shatter.plugin.v1.CheckResponse.ParametersEntry
-	15, // 12: shatter.plugin.v1.CheckResponse.guarantee:type_name -> shatter.plugin.v1.Guarantee
-	1,  // 13: shatter.plugin.v1.Refusal.kind:type_name -> shatter.plugin.v1.Refusal.Kind
-	17, // 14: shatter.plugin.v1.BoundResponse.bounds:type_name -> shatter.plugin.v1.Bound
-	14, // 15: shatter.plugin.v1.BoundResponse.refusal:type_name -> shatter.plugin.v1.Refusal
-	36, // 16: shatter.plugin.v1.Bound.with:type_name -> shatter.plugin.v1.Bound.WithEntry
-	11, // 17: shatter.plugin.v1.AskRequest.settings:type_name -> shatter.plugin.v1.Setting
-	20, // 18: shatter.plugin.v1.AskResponse.answers:type_name -> shatter.plugin.v1.Answer
-	13, // 19: shatter.plugin.v1.Answer.check:type_name -> shatter.plugin.v1.CheckResponse
-	16, // 20: shatter.plugin.v1.Answer.bound:type_name -> shatter.plugin.v1.BoundResponse
-	22, // 21: shatter.plugin.v1.SessionRequest.open:type_name -> shatter.plugin.v1.Open
-	24, // 22: shatter.plugin.v1.SessionRequest.step:type_name -> shatter.plugin.v1.Step
-	25, // 23: shatter.plugin.v1.SessionRequest.close:type_name -> shatter.plugin.v1.Close
-	11, // 24: shatter.plugin.v1.Open.setting:type_name -> shatter.plugin.v1.Setting
-	23, // 25: shatter.plugin.v1.Open.sample:type_name -> shatter.plugin.v1.Table
-	23, // 26: shatter.plugin.v1.Open.revealed:type_name -> shatter.plugin.v1.Table
-	2,  // 27: shatter.plugin.v1.Table.place:type_name -> shatter.plugin.v1.Table.Place
-	23, // 28: shatter.plugin.v1.Step.points:type_name -> shatter.plugin.v1.Table
-	27, // 29: shatter.plugin.v1.SessionResponse.opened:type_name -> shatter.plugin.v1.Opened
-	29, // 30: shatter.plugin.v1.SessionResponse.answers:type_name -> shatter.plugin.v1.Answers
-	30, // 31: shatter.plugin.v1.SessionResponse.closed:type_name -> shatter.plugin.v1.Closed
-	31, // 32: shatter.plugin.v1.SessionResponse.progress:type_name -> shatter.plugin.v1.Progress
-	32, // 33: shatter.plugin.v1.Opened.faults:type_name -> shatter.plugin.v1.Fault
-	28, // 34: shatter.plugin.v1.Opened.declared:type_name -> shatter.plugin.v1.Declared
-	32, // 35: shatter.plugin.v1.Answers.faults:type_name -> shatter.plugin.v1.Fault
-	37, // 36: shatter.plugin.v1.Closed.metrics:type_name -> shatter.plugin.v1.Closed.MetricsEntry
-	32, // 37: shatter.plugin.v1.Closed.faults:type_name -> shatter.plugin.v1.Fault
-	3,  // 38: shatter.plugin.v1.Fault.kind:type_name -> shatter.plugin.v1.Fault.Kind
-	9,  // 39: shatter.plugin.v1.Setting.ParametersEntry.value:type_name -> shatter.plugin.v1.Value
-	9,  // 40: shatter.plugin.v1.CheckResponse.ParametersEntry.value:type_name -> shatter.plugin.v1.Value
-	4,  // 41: shatter.plugin.v1.Plugin.Describe:input_type -> shatter.plugin.v1.DescribeRequest
-	11, // 42: shatter.plugin.v1.Plugin.Check:input_type -> shatter.plugin.v1.Setting
-	11, // 43: shatter.plugin.v1.Plugin.Bound:input_type -> shatter.plugin.v1.Setting
-	18, // 44: shatter.plugin.v1.Plugin.Ask:input_type -> shatter.plugin.v1.AskRequest
-	21, // 45: shatter.plugin.v1.Plugin.Session:input_type -> shatter.plugin.v1.SessionRequest
-	5,  // 46: shatter.plugin.v1.Plugin.Describe:output_type -> shatter.plugin.v1.DescribeResponse
-	13, // 47: shatter.plugin.v1.Plugin.Check:output_type -> shatter.plugin.v1.CheckResponse
-	16, // 48: shatter.plugin.v1.Plugin.Bound:output_type -> shatter.plugin.v1.BoundResponse
-	19, // 49: shatter.plugin.v1.Plugin.Ask:output_type -> shatter.plugin.v1.AskResponse
-	26, // 50: shatter.plugin.v1.Plugin.Session:output_type -> shatter.plugin.v1.SessionResponse
-	46, // [46:51] is the sub-list for method output_type
-	41, // [41:46] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	17, // 10: shatter.plugin.v1.CheckResponse.refusal:type_name -> shatter.plugin.v1.Refusal
+	38, // 11: shatter.plugin.v1.CheckResponse.parameters:type_name -> shatter.plugin.v1.CheckResponse.ParametersEntry
+	18, // 12: shatter.plugin.v1.CheckResponse.guarantee:type_name -> shatter.plugin.v1.Guarantee
+	14, // 13: shatter.plugin.v1.CheckResponse.posed:type_name -> shatter.plugin.v1.Posed
+	11, // 14: shatter.plugin.v1.DrawRequest.setting:type_name -> shatter.plugin.v1.Setting
+	17, // 15: shatter.plugin.v1.DrawResponse.refusal:type_name -> shatter.plugin.v1.Refusal
+	1,  // 16: shatter.plugin.v1.Refusal.kind:type_name -> shatter.plugin.v1.Refusal.Kind
+	20, // 17: shatter.plugin.v1.BoundResponse.bounds:type_name -> shatter.plugin.v1.Bound
+	17, // 18: shatter.plugin.v1.BoundResponse.refusal:type_name -> shatter.plugin.v1.Refusal
+	39, // 19: shatter.plugin.v1.Bound.with:type_name -> shatter.plugin.v1.Bound.WithEntry
+	11, // 20: shatter.plugin.v1.AskRequest.settings:type_name -> shatter.plugin.v1.Setting
+	23, // 21: shatter.plugin.v1.AskResponse.answers:type_name -> shatter.plugin.v1.Answer
+	13, // 22: shatter.plugin.v1.Answer.check:type_name -> shatter.plugin.v1.CheckResponse
+	19, // 23: shatter.plugin.v1.Answer.bound:type_name -> shatter.plugin.v1.BoundResponse
+	25, // 24: shatter.plugin.v1.SessionRequest.open:type_name -> shatter.plugin.v1.Open
+	27, // 25: shatter.plugin.v1.SessionRequest.step:type_name -> shatter.plugin.v1.Step
+	28, // 26: shatter.plugin.v1.SessionRequest.close:type_name -> shatter.plugin.v1.Close
+	11, // 27: shatter.plugin.v1.Open.setting:type_name -> shatter.plugin.v1.Setting
+	26, // 28: shatter.plugin.v1.Open.sample:type_name -> shatter.plugin.v1.Table
+	26, // 29: shatter.plugin.v1.Open.revealed:type_name -> shatter.plugin.v1.Table
+	2,  // 30: shatter.plugin.v1.Table.place:type_name -> shatter.plugin.v1.Table.Place
+	26, // 31: shatter.plugin.v1.Step.points:type_name -> shatter.plugin.v1.Table
+	30, // 32: shatter.plugin.v1.SessionResponse.opened:type_name -> shatter.plugin.v1.Opened
+	32, // 33: shatter.plugin.v1.SessionResponse.answers:type_name -> shatter.plugin.v1.Answers
+	33, // 34: shatter.plugin.v1.SessionResponse.closed:type_name -> shatter.plugin.v1.Closed
+	34, // 35: shatter.plugin.v1.SessionResponse.progress:type_name -> shatter.plugin.v1.Progress
+	35, // 36: shatter.plugin.v1.Opened.faults:type_name -> shatter.plugin.v1.Fault
+	31, // 37: shatter.plugin.v1.Opened.declared:type_name -> shatter.plugin.v1.Declared
+	35, // 38: shatter.plugin.v1.Answers.faults:type_name -> shatter.plugin.v1.Fault
+	40, // 39: shatter.plugin.v1.Closed.metrics:type_name -> shatter.plugin.v1.Closed.MetricsEntry
+	35, // 40: shatter.plugin.v1.Closed.faults:type_name -> shatter.plugin.v1.Fault
+	3,  // 41: shatter.plugin.v1.Fault.kind:type_name -> shatter.plugin.v1.Fault.Kind
+	9,  // 42: shatter.plugin.v1.Setting.ParametersEntry.value:type_name -> shatter.plugin.v1.Value
+	9,  // 43: shatter.plugin.v1.CheckResponse.ParametersEntry.value:type_name -> shatter.plugin.v1.Value
+	4,  // 44: shatter.plugin.v1.Plugin.Describe:input_type -> shatter.plugin.v1.DescribeRequest
+	11, // 45: shatter.plugin.v1.Plugin.Check:input_type -> shatter.plugin.v1.Setting
+	11, // 46: shatter.plugin.v1.Plugin.Bound:input_type -> shatter.plugin.v1.Setting
+	21, // 47: shatter.plugin.v1.Plugin.Ask:input_type -> shatter.plugin.v1.AskRequest
+	24, // 48: shatter.plugin.v1.Plugin.Session:input_type -> shatter.plugin.v1.SessionRequest
+	15, // 49: shatter.plugin.v1.Plugin.Draw:input_type -> shatter.plugin.v1.DrawRequest
+	5,  // 50: shatter.plugin.v1.Plugin.Describe:output_type -> shatter.plugin.v1.DescribeResponse
+	13, // 51: shatter.plugin.v1.Plugin.Check:output_type -> shatter.plugin.v1.CheckResponse
+	19, // 52: shatter.plugin.v1.Plugin.Bound:output_type -> shatter.plugin.v1.BoundResponse
+	22, // 53: shatter.plugin.v1.Plugin.Ask:output_type -> shatter.plugin.v1.AskResponse
+	29, // 54: shatter.plugin.v1.Plugin.Session:output_type -> shatter.plugin.v1.SessionResponse
+	16, // 55: shatter.plugin.v1.Plugin.Draw:output_type -> shatter.plugin.v1.DrawResponse
+	50, // [50:56] is the sub-list for method output_type
+	44, // [44:50] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_plugin_proto_init() }
@@ -2881,12 +3118,13 @@ func file_plugin_proto_init() {
 		(*Value_Bool)(nil),
 		(*Value_String_)(nil),
 	}
-	file_plugin_proto_msgTypes[17].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[10].OneofWrappers = []any{}
+	file_plugin_proto_msgTypes[20].OneofWrappers = []any{
 		(*SessionRequest_Open)(nil),
 		(*SessionRequest_Step)(nil),
 		(*SessionRequest_Close)(nil),
 	}
-	file_plugin_proto_msgTypes[22].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[25].OneofWrappers = []any{
 		(*SessionResponse_Opened)(nil),
 		(*SessionResponse_Answers)(nil),
 		(*SessionResponse_Closed)(nil),
@@ -2899,7 +3137,7 @@ func file_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_plugin_proto_rawDesc), len(file_plugin_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   34,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -45,6 +45,7 @@ const (
 	Plugin_Bound_FullMethodName    = "/shatter.plugin.v1.Plugin/Bound"
 	Plugin_Ask_FullMethodName      = "/shatter.plugin.v1.Plugin/Ask"
 	Plugin_Session_FullMethodName  = "/shatter.plugin.v1.Plugin/Session"
+	Plugin_Draw_FullMethodName     = "/shatter.plugin.v1.Plugin/Draw"
 )
 
 // PluginClient is the client API for Plugin service.
@@ -62,6 +63,8 @@ type PluginClient interface {
 	// Session runs all trials of one job in lockstep: Open, any number of Steps, Close. The host sends each request after the
 	// response to the previous one.
 	Session(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SessionRequest, SessionResponse], error)
+	// Draw draws labeled examples of a problem (TASK_PROBLEM). It depends on the request only: equal requests get equal examples.
+	Draw(ctx context.Context, in *DrawRequest, opts ...grpc.CallOption) (*DrawResponse, error)
 }
 
 type pluginClient struct {
@@ -125,6 +128,16 @@ func (c *pluginClient) Session(ctx context.Context, opts ...grpc.CallOption) (gr
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Plugin_SessionClient = grpc.BidiStreamingClient[SessionRequest, SessionResponse]
 
+func (c *pluginClient) Draw(ctx context.Context, in *DrawRequest, opts ...grpc.CallOption) (*DrawResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DrawResponse)
+	err := c.cc.Invoke(ctx, Plugin_Draw_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PluginServer is the server API for Plugin service.
 // All implementations must embed UnimplementedPluginServer
 // for forward compatibility.
@@ -140,6 +153,8 @@ type PluginServer interface {
 	// Session runs all trials of one job in lockstep: Open, any number of Steps, Close. The host sends each request after the
 	// response to the previous one.
 	Session(grpc.BidiStreamingServer[SessionRequest, SessionResponse]) error
+	// Draw draws labeled examples of a problem (TASK_PROBLEM). It depends on the request only: equal requests get equal examples.
+	Draw(context.Context, *DrawRequest) (*DrawResponse, error)
 	mustEmbedUnimplementedPluginServer()
 }
 
@@ -164,6 +179,9 @@ func (UnimplementedPluginServer) Ask(context.Context, *AskRequest) (*AskResponse
 }
 func (UnimplementedPluginServer) Session(grpc.BidiStreamingServer[SessionRequest, SessionResponse]) error {
 	return status.Error(codes.Unimplemented, "method Session not implemented")
+}
+func (UnimplementedPluginServer) Draw(context.Context, *DrawRequest) (*DrawResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Draw not implemented")
 }
 func (UnimplementedPluginServer) mustEmbedUnimplementedPluginServer() {}
 func (UnimplementedPluginServer) testEmbeddedByValue()                {}
@@ -265,6 +283,24 @@ func _Plugin_Session_Handler(srv interface{}, stream grpc.ServerStream) error {
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Plugin_SessionServer = grpc.BidiStreamingServer[SessionRequest, SessionResponse]
 
+func _Plugin_Draw_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DrawRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PluginServer).Draw(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Plugin_Draw_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PluginServer).Draw(ctx, req.(*DrawRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Plugin_ServiceDesc is the grpc.ServiceDesc for Plugin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -287,6 +323,10 @@ var Plugin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Ask",
 			Handler:    _Plugin_Ask_Handler,
+		},
+		{
+			MethodName: "Draw",
+			Handler:    _Plugin_Draw_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
