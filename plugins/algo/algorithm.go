@@ -31,15 +31,20 @@ func (a Algorithm[P]) describe() (*pluginv1.Algorithm, error) {
 	for _, name := range slices.Sorted(maps.Keys(a.Metrics)) {
 		d.Metrics = append(d.Metrics, &pluginv1.Metric{Name: name, Doc: text(a.Metrics[name])})
 	}
-	ps, err := parametersOf(reflect.TypeFor[P]())
-	if err == nil {
-		d.Parameters = ps.describe(reflect.ValueOf(a.Defaults))
-		err = CheckDescription(d)
-	}
-	if err != nil {
+	if err := describe[P](d, a.Defaults); err != nil {
 		return nil, fmt.Errorf("algorithm %q: %w", a.Name, err)
 	}
 	return d, nil
+}
+
+// describe completes a description with the parameters, and checks it.
+func describe[P any](d *pluginv1.Algorithm, defaults P) error {
+	ps, err := parametersOf(reflect.TypeFor[P]())
+	if err != nil {
+		return err
+	}
+	d.Parameters = ps.describe(reflect.ValueOf(defaults))
+	return CheckDescription(d)
 }
 
 // maxName limits the names of algorithms and of versions, in bytes.
@@ -60,9 +65,17 @@ func CheckDescription(d *pluginv1.Algorithm) error {
 	case len(d.Metrics) > pluginv1.MaxMetrics:
 		return fmt.Errorf("%d metrics: at most %d are possible", len(d.Metrics), pluginv1.MaxMetrics)
 	}
+	problem := slices.Contains(d.Tasks, pluginv1.Task_TASK_PROBLEM)
+	if problem && (len(d.Tasks) > 1 || len(d.Metrics) > 0 || d.Private) {
+		return errors.New("a problem has no other tasks, no metrics and no guarantee")
+	}
+	reserved := reservedNames
+	if problem {
+		reserved = reservedOfProblems
+	}
 	seen := map[string]bool{}
 	for _, p := range d.Parameters {
-		if err := checkParameter(p); err != nil {
+		if err := checkParameter(p, reserved); err != nil {
 			return fmt.Errorf("parameter %.100q: %w", p.Name, err)
 		}
 		if seen[p.Name] {
@@ -86,13 +99,13 @@ func CheckDescription(d *pluginv1.Algorithm) error {
 // nameRule describes the names of parameters and metrics.
 const nameRule = "use at most 100 lower case letters, digits and underscores"
 
-// checkParameter returns an error if the name of a parameter is not allowed in a sweep file, or if
-// its default is outside its own limits.
-func checkParameter(d *pluginv1.Parameter) error {
+// checkParameter returns an error if the name of a parameter is not allowed in a sweep file, because
+// of its form or because it is reserved, or if its default is outside its own limits.
+func checkParameter(d *pluginv1.Parameter, reserved []string) error {
 	switch {
 	case !parameterName.MatchString(d.Name):
 		return errors.New(nameRule)
-	case slices.Contains(reservedNames, d.Name):
+	case slices.Contains(reserved, d.Name):
 		return errors.New("it is a word of the sweep file: choose another name (in Go: with the tag `param`)")
 	}
 	p := parameter{min: d.Min, max: d.Max, choices: d.Choices}

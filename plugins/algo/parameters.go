@@ -28,8 +28,10 @@ type parameter struct {
 
 var (
 	parameterName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,99}$`)
-	// reservedNames are keys that appear next to parameters in a sweep file.
-	reservedNames = []string{"use", "as", "replica"}
+	// reservedNames are keys that appear next to parameters of algorithms in a sweep file;
+	// reservedOfProblems appear next to parameters of problems.
+	reservedNames      = []string{"use", "as", "replica"}
+	reservedOfProblems = []string{"use", "noise", "test"}
 )
 
 // parametersOf returns the parameters that the exported fields and tags of a struct type describe.
