@@ -243,6 +243,45 @@ class Batches(unittest.TestCase):
         self.assertLess(abs(np.corrcoef(u[1:, 0], u[:-1, 0])[0, 1]), 0.06)
 
 
+class Problems(unittest.TestCase):
+    def service(self, sample=None, **methods):
+        def default(self, params, target, rng, n):
+            x = rng.uniform(-1, 1, (n, 2))
+            return x, np.where(x[:, 0] >= target, 1.0, -1.0)
+
+        parts = {"pose": lambda self, params: shatter.Posed(dim=2, least_error=0.25), "sample": sample or default,
+                 "target": lambda self, params, rng: rng.uniform(-1, 1), **methods}
+        made = shatter.problem("test/sides", version="1", params=fields(size=(int, 3)))(type("Sides", (), parts))
+        return _service.Service([made], "test")
+
+    def draw(self, service, counts, size=3):
+        words = range(2 * len(counts))
+        setting = pb.Setting(algorithm="test/sides", task=pb.TASK_PROBLEM, parameters={"size": pb.Value(int=size)})
+        return service.draw(pb.DrawRequest(setting=setting, targets=[7 + w for w in words], points=words, counts=counts))
+
+    def test_facts(self):
+        service = self.service()
+        checked = service.check(pb.Setting(algorithm="test/sides", task=pb.TASK_PROBLEM))
+        self.assertEqual((checked.posed.dim, checked.posed.least_error, checked.parameters["size"].int), (2, 0.25, 3))
+        self.assertEqual(list(service.describe().algorithms[0].tasks), [pb.TASK_PROBLEM])
+
+    def test_draws(self):
+        both = self.draw(self.service(), [5, 7])
+        x, y = np.frombuffer(both.x).reshape(-1, 2), np.frombuffer(both.y, np.uint8)
+        self.assertEqual((len(x), len(y), set(y) <= {0, 1}), (12, 12, True))
+        self.assertEqual(both, self.draw(self.service(), [5, 7]))
+        self.assertEqual(both.x[:80], self.draw(self.service(), [5]).x)  # a draw does not depend on the others
+
+    def test_errors(self):
+        for sample, words in ((lambda s, p, t, r, n: (np.zeros((n, 3)), np.ones(n)), "points of shape (4, 3)"),
+                              (lambda s, p, t, r, n: (np.zeros((n, 2)), np.zeros(n)), "label 0.0, neither -1 nor +1"),
+                              (lambda s, p, t, r, n: 1 // 0, "ZeroDivisionError")):
+            self.assertIn(words, self.draw(self.service(sample), [4]).refusal.message)
+        with self.assertRaisesRegex(ValueError, "it has no target and no sample"):
+            shatter.problem("test/sides", version="1")(type("Sides", (), {"pose": None}))
+        self.assertIn("no algorithm 'x'", self.service().draw(pb.DrawRequest(setting=pb.Setting(algorithm="x"))).refusal.message)
+
+
 class Hypotheses(unittest.TestCase):
     def test_labels(self):
         line = np.arange(4.0)[:, None]

@@ -91,6 +91,7 @@ from ._declared import (
     Stump,
     Threshold,
 )
+from ._generator import Generator, Posed, problem
 from ._learner import learner, sklearn
 
 if TYPE_CHECKING:
@@ -121,10 +122,10 @@ __version__ = "0.1.0"
 __all__ = [
     "BEST_REFERENCE", "CLEAN_LABELS", "EXACT_ERROR", "EXAMPLES", "FIXED_BEFOREHAND", "INDEPENDENT_NOISE",
     "MISTAKES", "PRINTED_REGRET", "PROVED_REGRET", "REGRET", "TARGET_IN_CLASS", "UNSEEN_ANSWER", "Algorithm",
-    "Answerer", "Bound", "Conjunction", "Constant", "Declared", "Failure", "Guarantee", "Halfspace",
-    "Infeasible", "Interval", "Invalid", "Learner", "Model", "Parity", "Point", "Problem", "Rectangle", "Row",
-    "Setting", "Stump", "Threshold", "Trial", "algorithm", "learner", "param", "read_file", "serve", "sklearn",
-    "uniforms",
+    "Answerer", "Bound", "Conjunction", "Constant", "Declared", "Failure", "Generator", "Guarantee", "Halfspace",
+    "Infeasible", "Interval", "Invalid", "Learner", "Model", "Parity", "Point", "Posed", "Problem", "Rectangle",
+    "Row", "Setting", "Stump", "Threshold", "Trial", "algorithm", "learner", "param", "problem", "read_file", "serve",
+    "sklearn", "uniforms",
 ]
 
 _CLIENT = (
@@ -154,8 +155,8 @@ def read_file(name: str) -> bytes:
         return f.read()
 
 
-def serve(*algorithms: Algorithm) -> None:
-    """Make the program a plugin that serves the algorithms. It is the last thing that a program does.
+def serve(*algorithms: "Algorithm | Generator") -> None:
+    """Make the program a plugin that serves the algorithms and problems. It is the last thing that a program does.
 
     If a person started the program, or if an algorithm is not valid, it says so on standard error and exits
     with status 2. If a person started it with SHATTER_ATTACH=1, in a debugger for example, it prints a line with the

@@ -97,6 +97,11 @@ class _Key(ISeedSequence):
         return state
 
 
+def _random(high: int, low: int) -> np.random.Generator:
+    """Return the random numbers of two words."""
+    return np.random.Generator(np.random.PCG64(_Key(high, low)))
+
+
 class Trial(Setting):
     """One run of an algorithm: its setting and its random numbers.
 
@@ -125,7 +130,7 @@ class Trial(Setting):
     def rand(self) -> np.random.Generator:
         """The trial's only source of randomness."""
         if self._rand is None:
-            self._rand = np.random.Generator(np.random.PCG64(_Key(*self._seed)))
+            self._rand = _random(*self._seed)
         return self._rand
 
     def report(self, name: str, value: float) -> None:
@@ -271,7 +276,7 @@ _RESERVED = ("use", "as", "replica")  # keys that stand beside parameters in a s
 _MOST_METRICS = 16
 
 
-def _parameters(params: Optional[type]) -> list[Parameter]:
+def _parameters(params: Optional[type], reserved: Sequence[str] = _RESERVED) -> list[Parameter]:
     """Return the parameters that the fields of a dataclass describe."""
     if params is None:
         return []
@@ -286,7 +291,7 @@ def _parameters(params: Optional[type]) -> list[Parameter]:
             raise ValueError(f"{where}type {p.kind} is not supported: use int, float, bool or str")
         if not _NAME.fullmatch(p.name):
             raise ValueError(f"{where}use lower case letters, digits and underscores")
-        if p.name in _RESERVED:
+        if p.name in reserved:
             raise ValueError(f"{where}it is a word of the sweep file: choose another name")
         if p.default is dataclasses.MISSING:
             raise ValueError(f"{where}it has no default")

@@ -204,6 +204,7 @@ def _server(grpc: Any, service: Any) -> Any:
         "Check": unary(lambda w, _: service.check(w), pb.Setting, pb.CheckResponse),
         "Bound": unary(lambda w, _: service.bound(w), pb.Setting, pb.BoundResponse),
         "Ask": unary(lambda q, _: service.ask(q), pb.AskRequest, pb.AskResponse),
+        "Draw": unary(lambda q, _: service.draw(q), pb.DrawRequest, pb.DrawResponse),
     })])
     return server
 

@@ -18,6 +18,7 @@ from . import _environment, _warnings
 from . import plugin_pb2 as pb
 from ._api import Algorithm, Failure, Infeasible, Invalid, Problem, Setting, Trial
 from ._declared import Declared
+from ._generator import Generator, Posed
 
 _TASKS = {"learn": pb.TASK_LEARN, "predict": pb.TASK_PREDICT, "online": pb.TASK_ONLINE}
 _TASK_NAMES = {number: name for name, number in _TASKS.items()}
@@ -70,6 +71,58 @@ def value(v: Any) -> pb.Value:
     return pb.Value(**{{int: "int", float: "float", bool: "bool", str: "string"}[type(v)]: v})
 
 
+def parameters(of: Any) -> list[pb.Parameter]:
+    """Return the description of the parameters of an algorithm or problem."""
+    return [pb.Parameter(name=p.name, default=value(p.default), min=p.min, max=p.max, choices=p.choices, doc=text(p.doc))
+            for p in of.parameters]
+
+
+def given(of: Any, values: Any) -> Any:
+    """Return the author's dataclass with the parameters of a setting."""
+    known = {p.name: p for p in of.parameters}
+    kinds = {name: v.WhichOneof("kind") for name, v in values.items()}
+    for name in kinds:
+        if name not in known:
+            raise Invalid(f"unknown parameter {name!r}")
+    read = {name: known[name].value(getattr(values[name], kind) if kind else None) for name, kind in kinds.items()}
+    return of.params(**read) if of.params else None
+
+
+def resolved(of: Any, params: Any) -> dict[str, pb.Value]:
+    """Return the values of an author's dataclass."""
+    return {p.name: value(p.converted(getattr(params, p.name))) for p in of.parameters}
+
+
+class ServedProblem:
+    """One problem, and what the protocol asks of it."""
+
+    def __init__(self, generator: Generator):
+        self.generator = generator
+
+    def describe(self) -> pb.Algorithm:
+        g = self.generator
+        return pb.Algorithm(name=g.name, version=text(g.version), doc=text(g.doc), tasks=[pb.TASK_PROBLEM], parameters=parameters(g))
+
+    def pose(self, w: pb.Setting) -> tuple[Any, Posed]:
+        params = given(self.generator, w.parameters)
+        return params, self.generator.pose(params)
+
+    def check(self, w: pb.Setting) -> pb.CheckResponse:
+        params, posed = self.pose(w)
+        facts = pb.Posed(domain=posed.domain, dim=posed.dim, least_error=posed.least_error, **{"class": text(posed.class_)})
+        return pb.CheckResponse(parameters=resolved(self.generator, params), posed=facts)
+
+    def bound(self, w: pb.Setting) -> pb.BoundResponse:
+        return pb.BoundResponse()
+
+    def draw(self, q: pb.DrawRequest) -> pb.DrawResponse:
+        (params, posed), pairs = self.pose(q.setting), lambda words: list(zip(words[::2], words[1::2]))
+        drawn = [self.generator.draw(params, posed, target, points, count)
+                 for target, points, count in zip(pairs(q.targets), pairs(q.points), q.counts)]
+        return pb.DrawResponse(x=b"".join(x.tobytes() for x, _ in drawn),
+                               y=b"".join((y > 0).astype(np.uint8).tobytes() for _, y in drawn))
+
+
 class Served:
     """One algorithm, and what the protocol asks of it."""
 
@@ -78,10 +131,8 @@ class Served:
 
     def describe(self) -> pb.Algorithm:
         a = self.algorithm
-        parameters = [pb.Parameter(name=p.name, default=value(p.default), min=p.min, max=p.max, choices=p.choices, doc=text(p.doc))
-                      for p in a.parameters]
         return pb.Algorithm(
-            name=a.name, version=text(a.version), doc=text(a.doc), tasks=[_TASKS[t] for t in a.tasks], parameters=parameters,
+            name=a.name, version=text(a.version), doc=text(a.doc), tasks=[_TASKS[t] for t in a.tasks], parameters=parameters(a),
             metrics=[pb.Metric(name=m, doc=text(a.metrics[m])) for m in sorted(a.metrics)], private=a.guarantee is not None)
 
     def setting(self, w: pb.Setting) -> Setting:
@@ -92,25 +143,15 @@ class Served:
         p = w.problem
         problem = Problem(p.__getattribute__("class"), p.domain, p.dim, p.margin, p.noise, p.noise_rate, p.no_constant,
                           p.realizable, p.real_data, p.matrix, p.target, p.literals)
-        s = Setting(self._params(w.parameters), task, problem, w.n, w.alpha, w.reference, w.beta, w.epsilon, w.delta, w.queries,
+        s = Setting(given(self.algorithm, w.parameters), task, problem, w.n, w.alpha, w.reference, w.beta, w.epsilon, w.delta, w.queries,
                     w.offline, w.rounds, w.test, w.sees, w.means)
         if self.algorithm.check:
             self.algorithm.check(s)
         return s
 
-    def _params(self, values: Any) -> Any:
-        known = {p.name: p for p in self.algorithm.parameters}
-        given = {}
-        for name, v in values.items():
-            if name not in known:
-                raise Invalid(f"unknown parameter {name!r}")
-            kind = v.WhichOneof("kind")
-            given[name] = known[name].value(getattr(v, kind) if kind else None)
-        return self.algorithm.params(**given) if self.algorithm.params else None
-
     def check(self, w: pb.Setting) -> pb.CheckResponse:
         s = self.setting(w)
-        r = pb.CheckResponse(parameters={p.name: value(p.converted(getattr(s.params, p.name))) for p in self.algorithm.parameters})
+        r = pb.CheckResponse(parameters=resolved(self.algorithm, s.params))
         if self.algorithm.guarantee:
             g = dataclasses.asdict(self.algorithm.guarantee(s))
             r.guarantee.CopyFrom(pb.Guarantee(**{**g, "source": text(g["source"])}))
@@ -132,13 +173,14 @@ class Service:
     """Serves a set of algorithms."""
 
     def __init__(self, algorithms: Iterable[Algorithm], sdk: str):
-        self.served: dict[str, Served] = {}
+        self.served: dict[str, Any] = {}  # Served or ServedProblem
         for a in algorithms:
-            if not isinstance(a, Algorithm):
-                raise ValueError(f"serve {a!r}: it is not an algorithm: put the decorator @algorithm(...) on its class")
+            if not isinstance(a, (Algorithm, Generator)):
+                raise ValueError(f"serve {a!r}: it is not an algorithm: put the decorator @algorithm(...) on its class, or "
+                                 "@problem(...) on that of a problem")
             if a.name in self.served:
                 raise ValueError(f"algorithm {a.name!r} is served twice")
-            self.served[a.name] = Served(a)
+            self.served[a.name] = Served(a) if isinstance(a, Algorithm) else ServedProblem(a)
         if not self.served:
             raise ValueError("no algorithm to serve")
         self.sdk = sdk
@@ -162,7 +204,7 @@ class Service:
             raise Invalid(f"this plugin has no algorithm {name!r}")
         return self.served[name]
 
-    def consult(self, call: Callable[[Served, pb.Setting], Any], response: type, w: pb.Setting) -> Any:
+    def consult(self, call: Callable[[Any, pb.Setting], Any], response: type, w: pb.Setting) -> Any:
         """Return the response of a call, or one with a refusal."""
         with self.turn:
             try:
@@ -171,10 +213,13 @@ class Service:
                 return response(refusal=refusal(error))
 
     def check(self, w: pb.Setting) -> pb.CheckResponse:
-        return self.consult(Served.check, pb.CheckResponse, w)
+        return self.consult(lambda s, w: s.check(w), pb.CheckResponse, w)
 
     def bound(self, w: pb.Setting) -> pb.BoundResponse:
-        return self.consult(Served.bound, pb.BoundResponse, w)
+        return self.consult(lambda s, w: s.bound(w), pb.BoundResponse, w)
+
+    def draw(self, q: pb.DrawRequest) -> pb.DrawResponse:
+        return self.consult(lambda s, _: s.draw(q), pb.DrawResponse, q.setting)
 
     def ask(self, q: pb.AskRequest) -> pb.AskResponse:
         r, start, size = pb.AskResponse(), time.monotonic(), 0
