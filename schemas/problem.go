@@ -19,6 +19,7 @@ type Problem struct {
 	Noise        Noise   `json:"noise"`
 	Matrix       *Matrix `json:"matrix,omitempty"`
 	Data         *Data   `json:"data,omitempty"`
+	Plugin       *Plugin `json:"plugin,omitempty"`   // a problem of a plugin; Distribution to Margin do not apply
 	Disguise     bool    `json:"disguise,omitempty"` // Data: whether each trial applies its own isometry and label sign
 	Test         int     `json:"test,omitempty"`     // number of evaluation points; 0 if the evaluation is exact, or none is stated
 }
@@ -49,9 +50,22 @@ func (p *Problem) File() (path, digest string) {
 	return "", ""
 }
 
-// At returns the problem with its file, if it requires one, at another path.
+// Path returns the path of the file or plugin that the problem requires; "" if it requires none.
+func (p *Problem) Path() string {
+	if p.Plugin != nil {
+		return p.Plugin.File
+	}
+	path, _ := p.File()
+	return path
+}
+
+// At returns the problem with its file or plugin, if it requires one, at another path.
 func (p Problem) At(path string) Problem {
 	switch {
+	case p.Plugin != nil:
+		plugin := *p.Plugin
+		plugin.File = path
+		p.Plugin = &plugin
 	case p.Data != nil:
 		data := *p.Data
 		data.File = path
@@ -94,6 +108,16 @@ type Data struct {
 type Scale struct {
 	Norm   float64               `json:"norm,omitempty"`   // a bound on the Euclidean norm of a row
 	Ranges map[string][2]float64 `json:"ranges,omitempty"` // low and high of each numeric column, mapped to [-1, 1]; k columns are then divided by sqrt(k)
+}
+
+// Plugin is a problem that a plugin draws.
+type Plugin struct {
+	File       string         `json:"-"`                     // absolute path; not part of the meaning
+	Digest     string         `json:"digest"`                // identity of the plugin
+	Name       string         `json:"name"`                  // name of the problem
+	Version    string         `json:"version"`               // version of the problem
+	Params     map[string]any `json:"params"`                // with defaults filled in: numbers, bools and strings
+	LeastError *float64       `json:"least_error,omitempty"` // least error of the class; nil: unknown
 }
 
 // Adversary is the resolved adversary that asks the queries of task predict, or plays the rounds of

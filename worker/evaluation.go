@@ -183,8 +183,10 @@ func (e *evaluation) draw(t *exam, to int) {
 	e.beginTrial(t.trial, trial.Target)
 	*stream = t.stream
 	t.x, t.y = append(t.x, make([]float64, (to-from)*dim)...), append(t.y, make([]float64, to-from)...)
-	e.job.drawer.Draw(t.x[from*dim:], t.y[from:])
-	t.stream = *stream
+	e.job.drawer.Draw(from, t.x[from*dim:], t.y[from:])
+	if !e.job.pop.Generated() { // a plugin numbers all points of one stream
+		t.stream = *stream
+	}
 }
 
 // thirds returns two random places near the thirds of n points. No part has more than two thirds, rounded up.
@@ -315,7 +317,7 @@ func (x *session) compareDeclared(ctx context.Context, trials []int) error {
 	for _, j := range trials {
 		points[j] = make([]float64, comparedPoints*dim)
 		x.beginTrial(j, trial.Target, trial.TestPoints)
-		x.job.drawer.Draw(points[j], labels)
+		x.job.drawer.Draw(0, points[j], labels)
 	}
 	answers, err := x.ask(ctx, points)
 	if err != nil {

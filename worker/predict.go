@@ -409,7 +409,7 @@ func (p *prober) draw(j, from, to int) (x, y []float64) {
 	x, y = make([]float64, to*dim), make([]float64, to)
 	p.slot.streams[trial.TestPoints].Seed(p.dataSeed(trial.States, j))
 	p.beginTrial(j, trial.Target)
-	p.job.drawer.Draw(x, y)
+	p.job.drawer.Draw(0, x, y)
 	return x[from*dim:], y[from:]
 }
 

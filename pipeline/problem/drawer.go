@@ -128,8 +128,16 @@ func (d *Drawer) Error(h concept.Hypothesis) (float64, bool) {
 
 // Draw fills x and y with len(y) further points of the distribution or rows of the data, with
 // clean labels, from the stream TestPoints. They do not count as evaluation points. x has
-// len(y)*dim numbers.
-func (d *Drawer) Draw(x, y []float64) { d.sampler.Draw(&d.testing, x[:len(y)*d.p.class.Dim], y) }
+// len(y)*dim numbers. from is the number of points that the trial has drawn before. The stream must
+// be where they left it or, for a problem of a plugin, at its beginning.
+func (d *Drawer) Draw(from int, x, y []float64) {
+	x = x[:len(y)*d.p.class.Dim]
+	if g, ok := d.sampler.(*generated); ok {
+		g.drawFrom(from, &d.testing, x, y)
+		return
+	}
+	d.sampler.Draw(&d.testing, x, y)
+}
 
 func fill(w []float64, v float64) {
 	for i := range w {

@@ -19,7 +19,7 @@ const precision = 1.0 / 20
 // standard error of an error at the goal is a twentieth of alpha. It is 0 if errors are computed
 // exactly, and if the problem has no distribution.
 func (p *Problem) Test(reference, alpha float64) int {
-	if p.Exact() || p.spec.Distribution == "" {
+	if p.Exact() || p.spec.Distribution == "" && !p.Generated() {
 		return 0
 	}
 	return p.sampled(reference, alpha)

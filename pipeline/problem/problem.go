@@ -107,7 +107,7 @@ func (p *Problem) Public() *pluginv1.Problem {
 		Noise:      p.spec.Noise.Kind,
 		NoiseRate:  p.spec.Noise.Rate,
 		NoConstant: p.class.NoConstant,
-		Realizable: p.spec.Data == nil && distribution.LeastError(&p.spec) == 0,
+		Realizable: p.realizable(),
 		RealData:   p.spec.Data != nil,
 		Matrix:     p.class.Matrix,
 		Target:     p.targetDistribution(),
@@ -116,8 +116,20 @@ func (p *Problem) Public() *pluginv1.Problem {
 	}
 }
 
+// realizable reports whether the target is known to be in the class.
+func (p *Problem) realizable() bool {
+	if p.Generated() {
+		least := p.spec.Plugin.LeastError
+		return least != nil && *least == 0
+	}
+	return p.spec.Data == nil && distribution.LeastError(&p.spec) == 0
+}
+
 // targetDistribution returns the information for algorithms about the choice of the target.
 func (p *Problem) targetDistribution() string {
+	if p.Generated() {
+		return concept.RandomTarget
+	}
 	switch p.spec.Target {
 	case "", concept.RandomTarget, concept.UniformTarget:
 		return p.spec.Target
@@ -233,7 +245,13 @@ func (p *Problem) leastWeight() float64 {
 // if the target lies in the class; for data the least error of the class on the population. If no
 // exact method exists, the error is an *Error that names the remedy, "goal.reference: 0".
 func (p *Problem) Best() (float64, error) {
-	if p.spec.Data == nil {
+	switch {
+	case p.Generated() && p.spec.Plugin.LeastError != nil:
+		return *p.spec.Plugin.LeastError, nil
+	case p.Generated():
+		return 0, blame.Key("goal.reference", "best: the problem %s does not declare the least error of its class; "+
+			`set "goal.reference: 0", which makes alpha an absolute error`, p.spec.Plugin.Name)
+	case p.spec.Data == nil:
 		return distribution.LeastError(&p.spec), nil
 	}
 	if p.rows == nil {

@@ -36,6 +36,9 @@ type contents struct {
 // resolve checks p and fills in every default, see Problem.Resolved. It returns the whole content
 // of the problem's file. The error joins some of type *Error; p may then be partly filled in.
 func resolve(p *schemas.Problem) (read contents, err error) {
+	if p.Plugin != nil {
+		return read, resolveGenerated(p)
+	}
 	if err := resolveClass(p); err != nil {
 		return read, err
 	}

@@ -37,6 +37,10 @@ func (p *Problem) Summary() Summary { return p.summary }
 
 // openDistribution prepares a problem under a distribution for drawing.
 func (p *Problem) openDistribution() {
+	if p.Generated() {
+		p.sampler = unsourced
+		return
+	}
 	opened := distribution.Open(&p.spec, p.summary.Matrix)
 	p.sampler, p.exact = opened.Sampler, opened.Support
 	p.view = adversary.NewView(&p.spec, p.summary.Matrix)

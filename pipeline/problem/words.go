@@ -17,6 +17,9 @@ func Labels(p *schemas.Problem, kind string) (words string, target bool) {
 	if a := adversary.Lookup(kind); a != nil && a.Labels() {
 		return "chosen by the adversary " + kind + ": there is no target", false
 	}
+	if p.Plugin != nil {
+		return "of the plugin's problem " + p.Plugin.Name + ", with a target for each trial", true
+	}
 	class, _ := concept.Lookup(p.Class)
 	switch p.Target {
 	case "":
