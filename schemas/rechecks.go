@@ -50,6 +50,10 @@ const (
 	CauseLimit   Cause = "limit"   // a limit that the recheck exceeded even when doubled, and the first run did not
 	CauseUnknown Cause = "unknown"
 
+	// CauseProblem is also the kind of the failure of a trial if the plugin of its problem draws
+	// different examples in two processes.
+	CauseProblem Cause = "problem"
+
 	// CauseDeclared is also the kind of the failure of a trial whose model answers differently from
 	// its declared hypothesis.
 	CauseDeclared Cause = "declaration"
@@ -66,6 +70,8 @@ func (c Cause) String() string {
 		return "answers depend on randomness other than the seed"
 	case CauseDeclared:
 		return "answers differ from the declared hypothesis"
+	case CauseProblem:
+		return "its problem does not draw the same examples again"
 	case CauseLimit:
 		return "twice the limits of the first run are not enough for it"
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/shatterlab/shatter/pipeline/pluginfile"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/sandbox"
-	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas"
@@ -162,20 +161,19 @@ func (ps *plugins) known(digest string) *fetched {
 	return ps.fetched[digest]
 }
 
-// get returns the command of a job's plugin. It fetches the plugin if necessary, and waits while another slot fetches
-// the same one. The error is a *PluginError or that of ctx.
-func (ps *plugins) get(ctx context.Context, job *trial.Job) (host.Command, error) {
-	if command, ok := ps.local[job.Plugin]; ok {
+// get returns the command of a plugin that a job needs. It fetches the plugin if necessary, and waits while another
+// slot fetches the same one. The error is a *PluginError or that of ctx.
+func (ps *plugins) get(ctx context.Context, need fleet.Need) (host.Command, error) {
+	if command, ok := ps.local[need.Plugin]; ok {
 		return command, nil
 	}
-	need := job.Cell.Need(job.Plugin)
 	if e := ps.unavailable(need); e != nil {
 		return host.Command{}, e
 	}
-	f := ps.known(job.Plugin)
+	f := ps.known(need.Plugin)
 	var err error
 	if !f.unchanged() {
-		result := ps.fetching.DoChan(job.Plugin, func() (any, error) { return ps.fetchOnce(job.Plugin) })
+		result := ps.fetching.DoChan(need.Plugin, func() (any, error) { return ps.fetchOnce(need.Plugin) })
 		select {
 		case r := <-result:
 			f, err = r.Val.(*fetched), r.Err

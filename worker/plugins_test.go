@@ -16,12 +16,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/pluginfile"
 	"github.com/shatterlab/shatter/pipeline/queue"
 	"github.com/shatterlab/shatter/pipeline/queue/queuetest"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
-	"github.com/shatterlab/shatter/schemas"
 )
 
 // dial returns a connection to a separate server.
@@ -52,9 +52,9 @@ func put(t *testing.T, conn *queue.Conn, text string) (digest string) {
 	return digest
 }
 
-// pluginJob returns a job of a third party's plugin.
-func pluginJob(digest string) *trial.Job {
-	return &trial.Job{Plugin: digest, Cell: &trial.Cell{Problem: &schemas.Problem{}, Plugin: "/there/acme"}}
+// pluginNeed returns the demand for a third party's plugin.
+func pluginNeed(digest string) fleet.Need {
+	return (&trial.Cell{Plugin: "/there/acme"}).Need(digest)
 }
 
 const script = "#!/bin/sh\nexit 7\n"
@@ -86,7 +86,7 @@ func TestFetchesPlugins(t *testing.T) {
 			var slots sync.WaitGroup
 			for range 8 {
 				slots.Go(func() {
-					if c, err := ps.get(t.Context(), pluginJob(digest)); err != nil || c.Path != copied {
+					if c, err := ps.get(t.Context(), pluginNeed(digest)); err != nil || c.Path != copied {
 						t.Errorf("%+v, %v", c, err)
 					}
 				})
@@ -130,7 +130,7 @@ func TestFetchesSets(t *testing.T) {
 	const head = "shatter plugin set 1\n"
 	set := put(t, conn, head+strings.Join(lines, "\n")+"\n")
 	ps := newPlugins(t.Context(), Config{Conn: conn, Cache: cache, Allow: []string{set}})
-	if c, err := ps.get(t.Context(), pluginJob(set)); err != nil || c.Path != filepath.Join(cache, "plugins", mine) {
+	if c, err := ps.get(t.Context(), pluginNeed(set)); err != nil || c.Path != filepath.Join(cache, "plugins", mine) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if d := cmp.Diff([]string{set}, ps.available()); d != "" {
@@ -146,14 +146,14 @@ func TestFetchesSets(t *testing.T) {
 		head + "mine\n":                  `the line "mine" is wrong`,
 	} {
 		digest := put(t, conn, text)
-		_, err := ps.get(t.Context(), pluginJob(digest))
+		_, err := ps.get(t.Context(), pluginNeed(digest))
 		lasting := strings.Contains(want, "machine")
 		var e *PluginError
 		if !errors.As(err, &e) || e.Permanent != lasting || !strings.Contains(err.Error(), want) ||
 			lasting && !strings.Contains(err.Error(), "start a worker on a machine that it is for") {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
-		again := ps.unavailable(pluginJob(digest).Cell.Need(digest))
+		again := ps.unavailable(pluginNeed(digest))
 		if (again != nil) != lasting {
 			t.Errorf("%q: %v, then %v", text, err, again)
 		}
@@ -165,25 +165,25 @@ func TestFetchesSets(t *testing.T) {
 func TestRefusesPlugins(t *testing.T) {
 	t.Parallel()
 	digest := strings.Repeat("ab", 32)
-	builtin := &trial.Job{Plugin: digest, Cell: &trial.Cell{Problem: &schemas.Problem{}, Algorithm: "baseline/erm"}}
+	builtin := (&trial.Cell{Algorithm: "baseline/erm"}).Need(digest)
 	given := map[string]host.Command{"given": {Path: "/here"}}
 	for name, test := range map[string]struct {
 		config Config
-		job    *trial.Job
+		need   fleet.Need
 		want   string
 	}{
-		"given": {Config{}, pluginJob("given"), ""},
+		"given": {Config{}, pluginNeed("given"), ""},
 		"not allowed": {
-			Config{Cache: "/c", Allow: []string{"x"}}, pluginJob(digest), "--allow-plugins " + digest,
+			Config{Cache: "/c", Allow: []string{"x"}}, pluginNeed(digest), "--allow-plugins " + digest,
 		},
 		"built in": {Config{Cache: "/c", Allow: []string{AllowAny}}, builtin, "the built-in baseline/erm"},
 		"no cache": {
-			Config{Allow: []string{AllowAny}}, pluginJob(digest), "plugin /there/acme (sha256 abab",
+			Config{Allow: []string{AllowAny}}, pluginNeed(digest), "plugin /there/acme (sha256 abab",
 		},
 	} {
 		test.config.Plugins, test.config.Conn = given, new(queue.Conn)
 		ps := newPlugins(t.Context(), test.config)
-		_, err := ps.get(t.Context(), test.job)
+		_, err := ps.get(t.Context(), test.need)
 		var e *PluginError
 		if errors.As(err, &e) != (test.want != "") || e != nil && !(e.Permanent && strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %v, want %s", name, err, test.want)
@@ -197,7 +197,7 @@ func TestMissingPlugin(t *testing.T) {
 	conn := dial(t)
 	ps := newPlugins(t.Context(), Config{Conn: conn, Cache: t.TempDir(), Allow: []string{AllowAny}})
 	digest := fmt.Sprintf("%x", sha256.Sum256([]byte(script)))
-	_, err := ps.get(t.Context(), pluginJob(digest))
+	_, err := ps.get(t.Context(), pluginNeed(digest))
 	var e *PluginError
 	if !errors.As(err, &e) || e.Permanent || !strings.Contains(err.Error(), "not on the server") {
 		t.Errorf("%v", err)
@@ -209,12 +209,12 @@ func TestMissingPlugin(t *testing.T) {
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := ps.get(stopped, pluginJob(digest)); !errors.Is(err, context.Canceled) {
+	if _, err := ps.get(stopped, pluginNeed(digest)); !errors.Is(err, context.Canceled) {
 		t.Errorf("a slot that waits: %v", err)
 	}
 	put(t, conn, script)
 	close(goOn)
-	if _, err := ps.get(t.Context(), pluginJob(digest)); err != nil {
+	if _, err := ps.get(t.Context(), pluginNeed(digest)); err != nil {
 		t.Error(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/shatterlab/shatter/pipeline/dataset"
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/plugins/host"
@@ -27,6 +28,7 @@ type process struct {
 // Two sessions run in one process only if their processKeys are equal.
 type processKey struct {
 	plugin, data string // command of the plugin, which all built-in algorithms share; data key, "" without real data
+	problem      bool   // the process draws examples: algorithms never run in it
 	limits       trial.Limits
 	recheck      trial.Recheck // rechecks and first runs never share a process
 	memory       int64         // bytes of session memory; 0: the host's default
@@ -34,14 +36,15 @@ type processKey struct {
 
 // key returns the key of a job's processes with the default session memory.
 func (j *jobRun) key() processKey {
-	k := processKey{
-		plugin: fmt.Sprint(j.plugin.Path, j.plugin.Args, j.plugin.Env), limits: j.Cell.Limits, recheck: j.Recheck,
-	}
+	k := processKey{plugin: nameOf(j.plugin), limits: j.Cell.Limits, recheck: j.Recheck}
 	if j.Cell.Problem.Data != nil {
 		k.data = j.Cell.DataKey.String()
 	}
 	return k
 }
+
+// nameOf identifies a command.
+func nameOf(c host.Command) string { return fmt.Sprint(c.Path, c.Args, c.Env) }
 
 // processes holds the idle plugin processes of a worker. It is safe for concurrent use.
 type processes struct {
@@ -123,7 +126,7 @@ func (s *slot) withProcess(ctx context.Context, job *jobRun, memory int64, fresh
 	}
 	if p == nil {
 		var err error
-		if p, err = s.start(ctx, job, key); err != nil {
+		if p, err = s.start(ctx, job.plugin, key, job.Job.Plugin, job.pop.rows); err != nil {
 			return err
 		}
 	}
@@ -141,11 +144,12 @@ func (s *slot) withProcess(ctx context.Context, job *jobRun, memory int64, fresh
 	return err
 }
 
-// start starts a process for a job.
-func (s *slot) start(ctx context.Context, job *jobRun, key processKey) (*process, error) {
-	cmd, limits := job.plugin, job.Cell.Limits
-	cmd.Start, cmd.Trial, cmd.Memory = limits.Start, limits.Trial, limits.Memory
-	cmd.SessionMemory, cmd.Dataset = key.memory, job.pop.rows
+// start starts a process of a plugin with that identity, and shares rows with it, unless they are nil.
+func (s *slot) start(
+	ctx context.Context, cmd host.Command, key processKey, identity string, rows *dataset.Table,
+) (*process, error) {
+	cmd.Start, cmd.Trial, cmd.Memory = key.limits.Start, key.limits.Trial, key.limits.Memory
+	cmd.SessionMemory, cmd.Dataset = key.memory, rows
 	began := time.Now()
 	started, err := host.Start(ctx, cmd)
 	if err != nil {
@@ -158,6 +162,6 @@ func (s *slot) start(ctx context.Context, job *jobRun, key processKey) (*process
 	}
 	p := &process{Process: started, key: key, environment: started.Environment()}
 	p.mark, p.checked = p.environment.Identify(""), map[checkedSize]*ledger.Refusal{}
-	s.w.plugins.learn(job.Job.Plugin, p.environment)
+	s.w.plugins.learn(identity, p.environment)
 	return p, nil
 }

@@ -46,6 +46,9 @@ func (x *session) run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	x.scores.addFaults(faults)
+	if err := x.checkSources(); err != nil {
+		return err
+	}
 	x.job.out.addWarnings(x.host.Warnings())
 	maps.Copy(metrics, played.Metrics)
 	x.job.out.record(x.from, x.scores, metrics)

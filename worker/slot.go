@@ -50,7 +50,7 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 	if s.w.Simulate != nil {
 		return s.simulate(ctx, leased)
 	}
-	command, err := s.w.plugins.get(ctx, leased)
+	command, err := s.w.plugins.get(ctx, leased.Cell.Need(leased.Plugin))
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +70,13 @@ func (s *slot) run(ctx context.Context, leased *trial.Job) (*outcomes, error) {
 		return job.out, err
 	}
 	job.drawer = job.newDrawer()
+	if pop.Generated() {
+		release, err := s.openSources(ctx, job)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+	}
 	size := job.Cell.SessionTrials(job.N)
 	for from := 0; from < int(job.Count); from += size {
 		if err := s.runTrials(ctx, job, from, min(from+size, int(job.Count))); err != nil {

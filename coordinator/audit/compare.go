@@ -104,6 +104,9 @@ func examine(ctx context.Context, p *pool.Pool, other pool.Source, l *ledger.Led
 		if d.old, err = l.Trial(d.cell.Key, d.at.n, d.at.repetition); err != nil {
 			return err
 		}
+		if d.byProblem() { // its cause is known
+			continue
+		}
 		repeat := func(times int, outcomes *[]*ledger.Batch, how trial.Recheck, others int64) {
 			var repetitions []int64
 			for r := max(0, d.at.repetition-others); r <= d.at.repetition; r++ {
@@ -131,6 +134,9 @@ func examine(ctx context.Context, p *pool.Pool, other pool.Source, l *ledger.Led
 		return nil
 	})
 }
+
+// byProblem reports whether the recheck found that the problem draws other examples again.
+func (d *differing) byProblem() bool { return d.second.KindOf(0) == string(schemas.CauseProblem) }
 
 // suspect returns the worker that is alone with its outcome of an examined trial, because all third workers agree with
 // the other one; "": there is none.
@@ -171,6 +177,8 @@ func (d *differing) cause() (cause schemas.Cause, note string) {
 	random, between := varies(d.alone)
 	randomLater, _ := varies(d.company)
 	switch {
+	case d.byProblem():
+		return schemas.CauseProblem, ""
 	case d.second.Status[0] == ledger.Lost:
 		note, _, _ = strings.Cut(d.second.ReasonOf(0), "\n")
 		return schemas.CauseLimit, note
@@ -196,8 +204,8 @@ func (d *differing) cause() (cause schemas.Cause, note string) {
 // causes lists the causes, the strongest evidence first: a trial that differs for one of them may look as if it did for
 // a later one.
 var causes = []schemas.Cause{
-	schemas.CauseChance, schemas.CauseEarlier, schemas.CauseDeclared, schemas.CausePoints, schemas.CauseLimit,
-	schemas.CauseUnknown,
+	schemas.CauseProblem, schemas.CauseChance, schemas.CauseEarlier, schemas.CauseDeclared, schemas.CausePoints,
+	schemas.CauseLimit, schemas.CauseUnknown,
 }
 
 // contradiction describes the examined trial with the strongest evidence.

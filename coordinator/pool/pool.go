@@ -100,6 +100,9 @@ func newPool(c Config) *Pool {
 	of := map[string]fleet.Need{}
 	for _, cell := range c.Cells {
 		of[cell.Code()] = cell.Need(schemas.ProgramOf(c.Digests[cell.Code()]))
+		if drawn := cell.Problem.Plugin; drawn != nil {
+			of["problem "+drawn.Digest] = trial.NeedOfProblem(drawn)
+		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(of)) {
 		p.needs = append(p.needs, of[code])

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/fleet"
 	"github.com/shatterlab/shatter/pipeline/task"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // A Job holds some repetitions of a cell at one sample size, leased as one message. It contains everything that a
@@ -51,6 +52,11 @@ func (c *Cell) Need(identity string) fleet.Need {
 		return fleet.Need{Plugin: identity, Name: "the built-in " + c.Algorithm, Own: true}
 	}
 	return fleet.Need{Plugin: identity, Name: "plugin " + c.Plugin}
+}
+
+// NeedOfProblem returns the demand for the plugin that draws a problem.
+func NeedOfProblem(p *schemas.Plugin) fleet.Need {
+	return fleet.Need{Plugin: p.Digest, Name: "the plugin of problem " + p.Name}
 }
 
 // Subject names the plugin and the data that a worker needs for the job.

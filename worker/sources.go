@@ -1,0 +1,80 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/pipeline/trial"
+	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// openSources connects the job's drawer to processes of the plugin whose problem it is, which no algorithm shares. A
+// recheck compares the examples of two processes. The caller must call release after the job.
+func (s *slot) openSources(ctx context.Context, job *jobRun) (release func(), err error) {
+	drawn := job.Cell.Problem.Plugin
+	command, err := s.w.plugins.get(ctx, trial.NeedOfProblem(drawn))
+	if err != nil {
+		return nil, err
+	}
+	setting := &pluginv1.Setting{
+		Algorithm: drawn.Name, Task: pluginv1.Task_TASK_PROBLEM, Parameters: trial.Params(drawn.Params).Values(),
+	}
+	var taken []*process
+	release = func() {
+		for _, p := range taken {
+			if job.drawer.Err() != nil {
+				p.Stop()
+			} else {
+				s.w.processes.put(p)
+			}
+		}
+	}
+	kinds := []trial.Recheck{""}
+	if job.Recheck != "" {
+		kinds = append(kinds, job.Recheck)
+	}
+	var sources []problem.Source
+	for _, recheck := range kinds {
+		key := processKey{plugin: nameOf(command), problem: true, limits: job.Cell.Limits, recheck: recheck}
+		p := s.w.processes.take(key)
+		if p == nil {
+			if p, err = s.start(ctx, command, key, drawn.Digest, nil); err != nil {
+				release()
+				return nil, &problemError{drawn.Name, err.Error()}
+			}
+		}
+		taken = append(taken, p)
+		sources = append(sources, func(target, points [2]uint64, x, y []float64) error {
+			return p.Draw(ctx, setting, target, points, x, y)
+		})
+	}
+	job.drawer.From(sources...)
+	return release, nil
+}
+
+// A problemError reports that a plugin did not draw examples of its problem. It has no cause, because the end of that
+// process is no outcome of an algorithm.
+type problemError struct{ problem, reason string }
+
+func (e *problemError) Error() string {
+	return fmt.Sprintf("draw examples of %s: %s", e.problem, e.reason)
+}
+
+// checkSources returns an error if examples were not drawn. The trials fail if the problem is not deterministic.
+func (x *session) checkSources() error {
+	err := x.job.drawer.Err()
+	var differ *problem.NondeterminismError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &differ):
+		for j := range x.trials() {
+			x.scores.fail(j, string(schemas.CauseProblem), err.Error())
+		}
+		return nil
+	}
+	return &problemError{x.job.Cell.Problem.Plugin.Name, err.Error()}
+}
