@@ -216,10 +216,10 @@ func finish(root *jsonschema.Schema, t reflect.Type, done map[reflect.Type]bool)
 			continue
 		}
 		property, s := finishField(root, definition, f, key, done)
-		switch option {
-		case "short":
+		switch {
+		case option == "short", strings.HasPrefix(option, "with="):
 			short = s
-		case "rest":
+		case option == "rest":
 			rest = s
 		}
 		if key == "" {

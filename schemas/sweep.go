@@ -21,6 +21,7 @@ import (
 //	yaml:"key,short"   also the meaning of a value that is not a mapping ("algorithms: [x]" is "algorithms: [{use: x}]")
 //	yaml:",short"      only that meaning
 //	yaml:",rest"       every key that has no field of its own
+//	yaml:",with=key"   the whole mapping, instead of the other fields, if it has that key
 //	yaml:",inline"     the fields of an embedded struct
 //	jsonschema:"..."   required, enum, minimum, exclusiveMinimum, maximum, exclusiveMaximum, minItems,
 //	                   maxItems, maxLength, pattern; registry=class: the names in a registry;
@@ -158,6 +159,22 @@ type ProblemSpec struct {
 	// Test is the number of points for measuring an error that cannot be computed exactly (default:
 	// enough for a standard error of alpha/20).
 	Test Axis[int] `yaml:"test" jsonschema:"minimum=1,maximum=100000000"`
+
+	// Plugin is a problem of a plugin: a mapping with the key use.
+	Plugin *ProblemUse `yaml:",with=use"`
+}
+
+// ProblemUse is a problem of a plugin and its parameters.
+type ProblemUse struct {
+	// Use is the problem's name. It has a target of its own in each trial, and its own labels.
+	Use string `yaml:"use" jsonschema:"required"`
+	// Noise on the labels of the sample: none or random. The evaluation uses the problem's labels.
+	Noise Axis[NoiseSpec] `yaml:"noise" jsonschema:"default=none"`
+	// Test is the number of points for measuring an error (default: enough for a standard error of
+	// alpha/20).
+	Test Axis[int] `yaml:"test" jsonschema:"minimum=1,maximum=100000000"`
+	// Params are the problem's own parameters, each a value or a list.
+	Params map[string]Axis[Value] `yaml:",rest"`
 }
 
 // NoiseSpec is label noise.

@@ -278,7 +278,7 @@ func (f *runFlags) report(c *cobra.Command, ran *session, s *coordinator.Summary
 	recorded := out.Report.Outcomes + s.Trials + s.Served
 	d.summary(s)
 	if s.Withheld > 0 {
-		d.say("shatter: n* of %d cells is withheld; once the algorithm is repaired, run again with --redo, which drops "+
+		d.say("shatter: n* of %d cells is withheld; once the plugin is repaired, run again with --redo, which drops "+
 			"the outcomes of its old file, or with --fresh", s.Withheld)
 	}
 	for _, line := range slices.Concat(s.Changes, s.Cache) {

@@ -120,6 +120,11 @@ func (s *session) identify(ctx context.Context) error {
 	s.digests, s.commands = map[string]string{}, map[string]host.Command{}
 	s.environments = map[string]schemas.Environment{}
 	for _, cell := range s.Cells {
+		if drawn := cell.Problem.Plugin; drawn != nil {
+			if s.commands[drawn.Digest], err = s.catalog.Command(drawn.File); err != nil {
+				return err
+			}
+		}
 		code := cell.Code()
 		if _, ok := s.digests[code]; ok {
 			continue
@@ -215,12 +220,12 @@ func (s *session) publish(ctx context.Context, conn *queue.Conn) (digests []stri
 		}
 	}
 	done := map[string]bool{"": true}
-	for _, cell := range s.Cells {
-		if done[cell.Plugin] {
+	for _, path := range s.pluginPaths() {
+		if done[path] {
 			continue
 		}
-		done[cell.Plugin] = true
-		plugin, err := s.catalog.File(cell.Plugin)
+		done[path] = true
+		plugin, err := s.catalog.File(path)
 		if err != nil {
 			return nil, err
 		}
@@ -238,6 +243,17 @@ func (s *session) publish(ctx context.Context, conn *queue.Conn) (digests []stri
 		}
 	}
 	return digests, nil
+}
+
+// pluginPaths returns the paths of the plugins of all cells; "" stands for the built-in one.
+func (s *session) pluginPaths() (paths []string) {
+	for _, cell := range s.Cells {
+		paths = append(paths, cell.Plugin)
+		if drawn := cell.Problem.Plugin; drawn != nil {
+			paths = append(paths, drawn.File)
+		}
+	}
+	return paths
 }
 
 // dataPaths returns the paths of the data files, by digest.

@@ -17,6 +17,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
+	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -165,6 +166,37 @@ func askAlgorithm(ctx context.Context, algorithms Algorithms, questions []*answe
 		return fmt.Errorf("check %q: %w", d.GetName(), err)
 	}
 	return nil
+}
+
+// pose returns a problem of a plugin with what the plugin declares of it: resolved parameters, dimension and class. A
+// refusal is a *problem.Error; any other error is the plugin's fault.
+func pose(ctx context.Context, algorithms Algorithms, p schemas.Problem) (schemas.Problem, error) {
+	setting := &pluginv1.Setting{
+		Algorithm: p.Plugin.Name, Task: pluginv1.Task_TASK_PROBLEM, Parameters: trial.Params(p.Plugin.Params).Values(),
+	}
+	answers, err := algorithms.Ask(ctx, p.Plugin.File, []*pluginv1.Setting{setting})
+	if err != nil || len(answers) != 1 {
+		return p, fmt.Errorf("check the problem %q: %w", p.Plugin.Name, cmp.Or(err, errors.New("it gave no answer")))
+	}
+	checked := answers[0].GetCheck()
+	switch refusal := checked.GetRefusal(); {
+	case refusal.GetKind() == pluginv1.Refusal_KIND_INVALID:
+		return p, &problem.Error{Key: "problem", Reason: p.Plugin.Name + " refuses this: " + refusalMessage(refusal)}
+	case refusal != nil:
+		return p, &problem.Error{Key: "problem", Reason: p.Plugin.Name + " fails here: " + refusalMessage(refusal)}
+	case checked.GetPosed() == nil:
+		return p, fmt.Errorf("check the problem %q: it does not declare its points", p.Plugin.Name)
+	}
+	plugin, posed := *p.Plugin, checked.GetPosed()
+	plugin.Params = map[string]any{}
+	for name, v := range checked.GetParameters() {
+		plugin.Params[name] = v.Plain()
+		if f, ok := v.Plain().(float64); v.Plain() == nil || ok && !trial.Finite(f) {
+			return p, fmt.Errorf("check the problem %q: it resolves the parameter %q to %v", p.Plugin.Name, name, v.Plain())
+		}
+	}
+	p.Plugin = &plugin
+	return problem.Posed(p, cleanText(posed.GetClass()), posed.GetDomain(), int(posed.GetDim()), posed.LeastError), nil
 }
 
 // findAnswer returns the answer for the instance's setting, which instances share. A new one has no content yet.

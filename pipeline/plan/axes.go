@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -127,16 +128,42 @@ type sharedAxes struct {
 	measure    map[bool][]axis // axes of task, privacy and goal, by whether the algorithm is private
 }
 
-func shareAxes(b *sweep.Block, each []string) sharedAxes {
+// problem is the grid's problem of a plugin; nil if the grid has a class.
+func shareAxes(b *sweep.Block, each []string, problem *Described, r *sweep.Reporter) sharedAxes {
 	labels := make([]string, len(b.Algorithms))
 	for i, use := range b.Algorithms {
 		labels[i] = cmp.Or(use.As, use.Use)
 	}
-	return sharedAxes{
-		problem:    problemAxes(b, each),
+	shared := sharedAxes{
 		algorithms: plain(b.File, b.Path("algorithms"), "algorithm", labels, func(*setting, string) {}),
 		measure:    map[bool][]axis{true: measureAxes(b, true), false: measureAxes(b, false)},
 	}
+	if b.Problem.Plugin == nil {
+		shared.problem = problemAxes(b, each)
+	} else {
+		shared.problem = pluginAxes(b, problem, r)
+	}
+	return shared
+}
+
+// pluginAxes returns the axes of a problem of a plugin; nil if it is unknown.
+func pluginAxes(b *sweep.Block, problem *Described, r *sweep.Reporter) []axis {
+	if problem == nil {
+		return nil
+	}
+	use, path := b.Problem.Plugin, b.Path("problem")
+	pose := func(s *setting) {
+		s.problem.Class = use.Use
+		s.problem.Plugin = &schemas.Plugin{File: problem.Plugin, Digest: problem.Digest, Name: use.Use,
+			Version: problem.GetVersion(), Params: map[string]any{}}
+	}
+	set := func(s *setting, name string, v any) { s.problem.Plugin.Params[name] = v }
+	axes := []axis{{path: b.Path("problem", "use"), names: []string{"problem"},
+		options: []option{{path: b.Path("problem", "use"), values: []any{use.Use}, set: pose}}}}
+	others := []string{"use", "noise", "test"}
+	axes = append(axes, paramAxes(b.File, problem.Algorithm, path, use.Params, others, set, r)...)
+	return given(append(axes, noiseAxis(b),
+		plain(b.File, b.Path("problem", "test"), "test", use.Test, func(s *setting, v int) { s.problem.Test = v })))
 }
 
 // problemAxes returns the axes of the grid's problem, one for each key of schemas.ProblemSpec, in this order. Fields of
@@ -146,6 +173,7 @@ func problemAxes(b *sweep.Block, each []string) (axes []axis) {
 	for _, f := range reflect.VisibleFields(spec.Type()) {
 		key := f.Tag.Get("yaml")
 		switch path := b.Path("problem", key); f.Name {
+		case "Plugin": // see pluginAxes
 		case "File":
 			axes = append(axes, plain(b.File, path, key, b.Problem.File,
 				func(s *setting, v string) { s.problem.Matrix = &schemas.Matrix{File: v} }))
@@ -368,54 +396,60 @@ func orOne[T any](axis schemas.Axis[T]) []T {
 // reserved are the keys of an algorithm in the sweep file that are not its parameters.
 var reserved = []string{"use", "as", "replica"}
 
-// paramAxes returns the axes of the algorithm's parameters in the order of the file. The defaults of other parameters
-// follow, so that exclude can use them. It reports unknown parameters and invalid values.
+// paramAxes returns the axes of the entry's parameters.
 func (e *entry) paramAxes(r *sweep.Reporter) []axis {
-	described := e.algorithm.GetParameters()
-	names := append([]string(nil), reserved...)
+	set := func(s *setting, name string, v any) { s.params[name] = v }
+	return paramAxes(e.grid.File, e.algorithm.Algorithm, e.path, e.use.Params, reserved, set, r)
+}
+
+// paramAxes returns the axes of the parameters of an algorithm or problem (nil: unknown) in the order of the file. The
+// defaults of other parameters follow, so that exclude can use them. It reports unknown parameters and invalid values.
+// path is the mapping with the given parameters, reserved are its other keys, and set sets a parameter.
+func paramAxes(f *sweep.File, of *pluginv1.Algorithm, path string, given map[string]schemas.Axis[schemas.Value],
+	reserved []string, set func(*setting, string, any), r *sweep.Reporter) []axis {
+	described := of.GetParameters()
+	names := slices.Clone(reserved)
 	for _, p := range described {
 		names = append(names, p.GetName())
 	}
 	var axes []axis
-	for _, name := range e.givenParams() {
-		where := sweep.JoinPath(e.path, name)
+	for _, name := range inOrder(f, path, given) {
+		where := sweep.JoinPath(path, name)
 		i := slices.IndexFunc(described, func(p *pluginv1.Parameter) bool { return p.GetName() == name })
-		if !r.Sound(where) || e.algorithm.Algorithm == nil {
+		if !r.Sound(where) || of == nil {
 			continue
 		}
 		if i < 0 {
 			r.AtKey(where, "unknown parameter%s", wording.DidYouMean(name, names))
 			continue
 		}
-		axes = append(axes, e.paramAxis(where, described[i], r))
+		axes = append(axes, paramAxis(f, where, described[i], given[name], set, r))
 	}
 	for _, p := range described {
-		if _, ok := e.use.Params[p.GetName()]; !ok {
-			axes = append(axes, axis{path: e.path, names: []string{p.GetName()}, param: true,
-				options: []option{{path: e.path, values: []any{asNumber(p.GetDefault().Plain())}}}})
+		if _, ok := given[p.GetName()]; !ok {
+			axes = append(axes, axis{path: path, names: []string{p.GetName()}, param: true,
+				options: []option{{path: path, values: []any{asNumber(p.GetDefault().Plain())}}}})
 		}
 	}
 	return axes
 }
 
-// givenParams returns the names of the parameters that the file sets, in its order.
-func (e *entry) givenParams() []string {
-	names := make([]string, 0, len(e.use.Params))
-	for name := range e.use.Params {
-		names = append(names, name)
-	}
+// inOrder returns the names of the parameters that the mapping at path sets, in the order of the file.
+func inOrder(f *sweep.File, path string, given map[string]schemas.Axis[schemas.Value]) []string {
+	names := slices.Collect(maps.Keys(given))
 	slices.SortFunc(names, func(a, b string) int {
-		p, q := e.grid.File.KeyAt(sweep.JoinPath(e.path, a)), e.grid.File.KeyAt(sweep.JoinPath(e.path, b))
+		p, q := f.KeyAt(sweep.JoinPath(path, a)), f.KeyAt(sweep.JoinPath(path, b))
 		return cmp.Or(cmp.Compare(p.KeyLine, q.KeyLine), cmp.Compare(p.KeyColumn, q.KeyColumn), strings.Compare(a, b))
 	})
 	return names
 }
 
-// paramAxis returns the axis of the parameter at a path.
-func (e *entry) paramAxis(path string, p *pluginv1.Parameter, r *sweep.Reporter) axis {
+// paramAxis returns the axis of the parameter at a path with its given values.
+func paramAxis(f *sweep.File, path string, p *pluginv1.Parameter, given schemas.Axis[schemas.Value],
+	set func(*setting, string, any), r *sweep.Reporter) axis {
 	a := axis{path: path, names: []string{p.GetName()}, param: true}
-	for i, v := range e.use.Params[p.GetName()] {
-		item := e.grid.File.Item(path, i)
+	for i, v := range given {
+		item := f.Item(path, i)
 		typed, err := typedParam(v, p)
 		if err != nil {
 			r.At(item, "%v", err)
@@ -425,7 +459,7 @@ func (e *entry) paramAxis(path string, p *pluginv1.Parameter, r *sweep.Reporter)
 			continue // values of a range may round to the same integer
 		}
 		a.options = append(a.options, option{path: item, values: []any{asNumber(typed)},
-			set: func(s *setting) { s.params[p.GetName()] = typed }})
+			set: func(s *setting) { set(s, p.GetName(), typed) }})
 		if err != nil && v.Whole != "" {
 			break // the other values of the range have the same position in the file
 		}

@@ -78,6 +78,11 @@ func columns(c *trial.Cell) map[string]string {
 	if p.Matrix != nil {
 		out["file"] = "the class matrix " + p.Matrix.Digest[:min(10, len(p.Matrix.Digest))]
 	}
+	if drawn := p.Plugin; drawn != nil {
+		for name, v := range drawn.Params {
+			out[p.Class+"."+name] = formatValue(v)
+		}
+	}
 	for name, v := range c.Params {
 		out[c.As+"."+name] = formatValue(v)
 	}

@@ -115,7 +115,11 @@ func (l *layout) enter(b *sweep.Block, each []string, r *sweep.Reporter) []*entr
 			atLeast(n), maxCells)
 		return nil
 	}
-	shared := shareAxes(b, each)
+	problem := l.lookUpProblem(b, r)
+	if b.Problem.Plugin != nil && problem == nil {
+		return nil
+	}
+	shared := shareAxes(b, each, problem, r)
 	var all []*entry
 	labels := map[string]string{}
 	for i, use := range b.Algorithms {
@@ -136,6 +140,7 @@ func (l *layout) enter(b *sweep.Block, each []string, r *sweep.Reporter) []*entr
 		if _, ok := l.catalog.byName[use.As]; ok && use.As != use.Use {
 			r.At(e.path+".as", "%q is the name of another algorithm", use.As)
 		}
+		e.checkParams(problem, r)
 		e.layOut(shared, r)
 		l.addNames(e)
 		all = append(all, e)
@@ -195,6 +200,45 @@ func (e *entry) lookUp(known *catalog, r *sweep.Reporter) bool {
 		return false
 	}
 	return true
+}
+
+// lookUpProblem returns the problem of a plugin that the grid uses; nil if it uses none, or if it is unknown, which is
+// reported.
+func (l *layout) lookUpProblem(b *sweep.Block, r *sweep.Reporter) *Described {
+	use, where := b.Problem.Plugin, b.Path("problem", "use")
+	if use == nil || !r.Sound(where) {
+		return nil
+	}
+	var names []string
+	for name, d := range l.catalog.byName {
+		if slices.Contains(d.GetTasks(), pluginv1.Task_TASK_PROBLEM) {
+			names = append(names, name)
+		}
+	}
+	if d := l.catalog.byName[use.Use]; slices.Contains(names, use.Use) {
+		return &d
+	}
+	if r.Sound("plugins") { // otherwise it may belong to a missing plugin
+		slices.Sort(names)
+		r.At(where, "unknown problem %q%s", sweep.Shorten(use.Use), cmp.Or(wording.DidYouMean(use.Use, names),
+			`: no plugin of the sweep has it; list its file: "plugins: [./problems]"`))
+	}
+	return nil
+}
+
+// checkParams reports a parameter that the algorithm shares with the problem of a plugin: both would have the same
+// column in the results.
+func (e *entry) checkParams(problem *Described, r *sweep.Reporter) {
+	if problem == nil {
+		return
+	}
+	for _, p := range problem.GetParameters() {
+		same := func(q *pluginv1.Parameter) bool { return q.GetName() == p.GetName() }
+		if slices.ContainsFunc(e.algorithm.GetParameters(), same) {
+			r.At(e.path, "%s and the problem %s both have a parameter %q, which would be one column of the results: rename "+
+				"it in one of the plugins", e.use.Use, problem.GetName(), p.GetName())
+		}
+	}
 }
 
 // layOut sets the entry's axes: problem, algorithm, parameters, replica, privacy, goal.

@@ -389,7 +389,7 @@ func (e *entry) describe(cells int) string {
 		out += " is " + e.use.Use
 	}
 	var set []axis
-	for _, a := range e.axes {
+	for _, a := range e.axes[e.problemAxes:] {
 		if a.param && a.path != e.path || a.names[0] == "replica" && !a.param && len(e.use.Replica) > 0 {
 			set = append(set, a)
 		}

@@ -77,9 +77,9 @@ func (k *ProblemCache) Close() error {
 	return p.Close()
 }
 
-// fileOf returns the absolute path of a problem's file; "" if it needs none.
+// fileOf returns the absolute path of a problem's file or plugin; "" if it needs none.
 func (o Options) fileOf(written *schemas.Problem) (string, error) {
-	path, _ := written.File()
+	path := written.Path()
 	if path == "" {
 		return "", nil
 	}

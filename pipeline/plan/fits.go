@@ -228,7 +228,7 @@ func valueIn(c *trial.Cell, x string) (float64, bool) {
 	if name == x && isKey(x) {
 		return 0, false
 	}
-	v, ok := asNumber(c.Params[name]).(float64)
+	v, ok := asNumber(c.AllParams()[name]).(float64)
 	return v, ok
 }
 
@@ -239,7 +239,7 @@ func numbersOf(c *trial.Cell) (names []string) {
 			names = append(names, k.Name)
 		}
 	}
-	for name := range c.Params {
+	for name := range c.AllParams() {
 		if isKey(name) || c.Kind().Rounds() && name == trial.RoundsAxis {
 			name = schemas.ParamPrefix + name
 		}
@@ -416,6 +416,7 @@ func (d *draft) fixedBut(names []string, c *trial.Cell) []fixedValue {
 	for _, k := range trial.KeyColumns() {
 		switch {
 		case k.Name == "file": // with the data
+		case c.Problem.Plugin != nil && (k.Name == "d" || k.Name == "domain"): // its parameters determine them
 		case k.Name == "data":
 			if data := c.Problem.Data; data != nil && !varies["data"] {
 				fixed = append(fixed, fixedValue{"data", data, filepath.Base(data.File) + " " + data.Label})
@@ -432,12 +433,26 @@ func (d *draft) fixedBut(names []string, c *trial.Cell) []fixedValue {
 			put(k.Name, plainValue(k, c))
 		}
 		if k.Name == "adversary" {
-			for _, name := range slices.Sorted(maps.Keys(d.entry.use.Params)) {
-				put(schemas.ParamPrefix+name, c.Params[name])
+			for _, name := range d.entry.paramsBut(varies) {
+				put(schemas.ParamPrefix+name, c.AllParams()[name])
 			}
 		}
 	}
 	return fixed
+}
+
+// paramsBut returns the names of the parameters in the sweep file: of the algorithm, and of a problem of a plugin
+// except those that determine a number that varies.
+func (e *entry) paramsBut(varies map[string]bool) []string {
+	names := slices.Sorted(maps.Keys(e.use.Params))
+	if drawn := e.grid.Problem.Plugin; drawn != nil {
+		for _, name := range slices.Sorted(maps.Keys(drawn.Params)) {
+			if !varies[name] {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // plainValue returns a column's value in the cell as a float64 or a string; null becomes zero.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -116,6 +117,7 @@ func (p *openedProblem) prior(g prior.Goal) *trial.Prior {
 type opener struct {
 	*sweep.Reporter
 	options  Options
+	pose     func(schemas.Problem) (schemas.Problem, error) // fills in what a plugin declares of its problem
 	opened   map[string]*openedProblem
 	valid    map[*sweep.Block]validParts
 	warnings []string
@@ -133,8 +135,11 @@ func validPartsOf(b *sweep.Block, r *sweep.Reporter) validParts {
 
 // open resolves and opens the problems of the drafts, except in grids with mistakes in their problem. It reports
 // invalid problems, adversaries and references.
-func open(r *sweep.Reporter, opts Options, drafts []draft) (all []instance, warnings []string, err error) {
+func open(
+	ctx context.Context, r *sweep.Reporter, algorithms Algorithms, opts Options, drafts []draft,
+) (all []instance, warnings []string, err error) {
 	o := &opener{Reporter: r, options: opts, opened: map[string]*openedProblem{}, valid: map[*sweep.Block]validParts{}}
+	o.pose = func(p schemas.Problem) (schemas.Problem, error) { return pose(ctx, algorithms, p) }
 	for _, d := range drafts {
 		if _, ok := o.valid[d.entry.grid]; !ok {
 			o.valid[d.entry.grid] = validPartsOf(d.entry.grid, r)
@@ -210,6 +215,15 @@ func (o *opener) openProblem(written schemas.Problem) (*openedProblem, error) {
 	p := &openedProblem{priors: map[prior.Goal]*trial.Prior{},
 		measured: map[measurementKey]*measuredProblem{}}
 	o.opened[key] = p
+	if written.Plugin != nil {
+		var refused *problem.Error
+		if written, err = o.pose(written); errors.As(err, &refused) {
+			p.err = err
+			return p, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
 	if p.problem, p.err = o.options.Problems.Open(written, file); p.err != nil {
 		return p, nil
 	}

@@ -64,6 +64,7 @@ type Algorithms interface {
 // A Described is an algorithm and the plugin that provides it.
 type Described struct {
 	Plugin string // absolute path; empty: built in
+	Digest string // identity of the plugin of a problem; empty for algorithms
 	*pluginv1.Algorithm
 }
 
@@ -102,7 +103,7 @@ func build(ctx context.Context, r *sweep.Reporter, algorithms Algorithms, o Opti
 	}
 	l := layOut(r, known, o)
 	drafts := l.expand(r)
-	instances, opened, err := open(r, o, drafts)
+	instances, opened, err := open(ctx, r, algorithms, o, drafts)
 	if err != nil {
 		return nil, err
 	}

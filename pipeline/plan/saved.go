@@ -86,8 +86,7 @@ func (p *Plan) Encode(digests map[string]string) ([]byte, error) {
 	for _, c := range p.Cells {
 		cell := savedCell{Cell: c, Version: c.Version, Prior: c.Prior, Population: c.Population}
 		cell.Problem = shared(problems, c.Problem, func() {
-			path, _ := c.Problem.File()
-			s.Problems = append(s.Problems, savedProblem{*c.Problem, path})
+			s.Problems = append(s.Problems, savedProblem{*c.Problem, c.Problem.Path()})
 		})
 		cell.Evaluation = shared(evaluations, c.Evaluation, func() { s.Evaluations = append(s.Evaluations, c.Evaluation) })
 		if cell.Public = publics[c.Public]; cell.Public == 0 {

@@ -4,6 +4,7 @@ import (
 	_ "embed" // the examples
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -87,10 +88,20 @@ func keys() []Entry {
 		keysOf(docs, reflect.TypeFor[schemas.AxisRange](), "range", "n")...)
 }
 
+// alternatives returns the keys of another form of a mapping that are not among known ones.
+func alternatives(keys, known []Entry) []Entry {
+	return slices.DeleteFunc(keys, func(e Entry) bool {
+		return slices.ContainsFunc(known, func(k Entry) bool { return k.Name == e.Name })
+	})
+}
+
 // keysOf returns the keys of a struct at path and of the structs inside it. place is its path in
 // the examples.
 func keysOf(docs map[string]map[string]string, t reflect.Type, path, place string) (all []Entry) {
 	for _, k := range sweep.KeysOf(t) {
+		if k.With != "" {
+			all = append(all, alternatives(keysOf(docs, k.Type.Elem(), path, place), all)...)
+		}
 		if k.Name == "" {
 			continue
 		}

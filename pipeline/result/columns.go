@@ -480,13 +480,13 @@ func paramColumns(cells []*trial.Cell) []schemas.ColumnOf[trial.Cell] {
 	types, missing := map[string]schemas.ColumnType{}, false
 	for _, c := range cells {
 		missing = missing || c.Population != nil && c.Population.Missing > 0
-		for name, v := range c.Params {
+		for name, v := range c.AllParams() {
 			types[name] = sheet.JoinTypes(types[name], schemas.TypeOf(v))
 		}
 	}
 	var columns []schemas.ColumnOf[trial.Cell]
 	for _, name := range slices.Sorted(maps.Keys(types)) {
-		value := func(c *trial.Cell) any { return schemas.Clean(c.Params[name]) }
+		value := func(c *trial.Cell) any { return schemas.Clean(c.AllParams()[name]) }
 		columns = append(columns, column(schemas.Column{
 			Name: schemas.ParamPrefix + name, Type: types[name],
 			Doc: "parameter " + name,

@@ -27,14 +27,14 @@ type Block struct {
 func (f *File) Blocks() []*Block {
 	if len(f.Sweep.Grids) == 0 {
 		b := &Block{Grid: f.Sweep.Grid, File: f}
-		b.Sizes = b.sizes()
+		b.complete()
 		return []*Block{b}
 	}
 	var all []*Block
 	for i, grid := range f.Sweep.Grids {
 		b := &Block{Grid: grid, File: f, Prefix: fmt.Sprintf("grids[%d].", i), own: map[string]bool{}}
 		b.inherit(f.Sweep.Grid)
-		b.Sizes = b.sizes()
+		b.complete()
 		all = append(all, b)
 	}
 	return all
@@ -50,6 +50,14 @@ func (b *Block) inherit(grid schemas.Grid) {
 		}
 		key, _, _ := strings.Cut(own.Type().Field(i).Tag.Get("yaml"), ",")
 		b.own[key] = true
+	}
+}
+
+// complete fills in what follows from the keys of the block.
+func (b *Block) complete() {
+	b.Sizes = b.sizes()
+	if p := b.Problem; p != nil && p.Plugin != nil {
+		p.Noise, p.Test = p.Plugin.Noise, p.Plugin.Test
 	}
 }
 
@@ -230,6 +238,10 @@ func (b *Block) checkForeign(r *Reporter) {
 	problem := cmp.Or(b.Problem, new(schemas.ProblemSpec))
 	if len(problem.File) > 0 && r.Sound(b.Path("problem", "class")) && !slices.ContainsFunc(problem.Class, givenByFile) {
 		r.At(b.Path("problem", "file"), "belongs to the class matrix; for a dataset use problem.data.file")
+	}
+	if problem.Plugin != nil && (own.Adversary || own.Private) {
+		r.At(b.Path("problem", "use"), "a problem of a plugin belongs to task learn: the other tasks need a class of "+
+			"Shatter with a list of its hypotheses, or a file of data; use class, or data")
 	}
 	if own.Rounds() {
 		if b.Trials != nil && b.Trials.Count == 0 && b.Search == nil && b.Sound(r, "trials") {

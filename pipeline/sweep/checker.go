@@ -134,6 +134,12 @@ func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string, r
 		c.fail(p, path, "a mapping (%s) was expected, not %s", cmp.Or(listKeys(fields), "key: value"), describe(n))
 		return
 	}
+	for _, f := range fields {
+		if f.With != "" && hasKey(n, f.With) {
+			c.value(n, v.FieldByIndex(f.index), path, f.Rules)
+			return
+		}
+	}
 	given := map[string]*yaml.Node{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, item := n.Content[i], n.Content[i+1]
@@ -157,6 +163,16 @@ func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string, r
 			c.report(p, path, where, "%q is needed%s", []any{f.Name, neededAs(v.Type())})
 		}
 	}
+}
+
+// hasKey reports whether a mapping has a key.
+func hasKey(n *yaml.Node, key string) bool {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return true
+		}
+	}
+	return false
 }
 
 // mostKeys is the maximal number of keys that a message lists.

@@ -16,10 +16,11 @@ import (
 // Key describes a field of a type of package schemas: a key of a mapping of the sweep file, with the rules in
 // its tags.
 type Key struct {
-	Name  string // empty: the field is a short form, or holds all other keys
+	Name  string // empty: the field is a short form, holds all other keys, or the whole mapping
 	Type  reflect.Type
-	Short bool // the field receives a value that is not a mapping
-	Rest  bool // the field holds all other keys
+	Short bool   // the field receives a value that is not a mapping
+	Rest  bool   // the field holds all other keys
+	With  string // the field receives the whole mapping if it has this key
 	Rules
 
 	index []int
@@ -62,6 +63,9 @@ func KeysOf(t reflect.Type) (keys []Key) {
 func KeyOf(f reflect.StructField) Key {
 	name, option, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 	k := Key{Name: name, Type: f.Type, Short: option == "short", Rest: option == "rest", index: f.Index}
+	if with, ok := strings.CutPrefix(option, "with="); ok {
+		k.With = with
+	}
 	for _, rule := range strings.Split(f.Tag.Get("jsonschema"), ",") {
 		name, value, _ := strings.Cut(rule, "=")
 		number, _ := strconv.ParseFloat(value, 64)

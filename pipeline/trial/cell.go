@@ -2,6 +2,7 @@ package trial
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -63,6 +64,17 @@ type Cell struct {
 	Evaluation *problem.Evaluation // shared with other cells: do not change it; zero in task online
 	Prior      *Prior              `json:"-"` // nil: unknown, or trials cannot succeed; workers do not need it
 	Population *Population         `json:"-"` // nil without real data; workers do not need it
+}
+
+// AllParams returns the parameters of the algorithm and, if a plugin draws the problem, the parameters of the problem.
+// The plan ensures that no name is in both.
+func (c *Cell) AllParams() Params {
+	if c.Problem.Plugin == nil {
+		return c.Params
+	}
+	all := maps.Clone(c.Params)
+	maps.Copy(all, c.Problem.Plugin.Params)
+	return all
 }
 
 // A Prior describes how well a learner without data does on a cell's problem. It does not enter the key.

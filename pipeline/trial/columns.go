@@ -68,6 +68,13 @@ var keyColumns = slices.Concat([]KeyColumn{
 	text(Derived, "task", "learn, predict, online or audit", func(c *Cell) string { return c.Task }),
 	text(0, "algorithm", "the algorithm's name in the sweep file", func(c *Cell) string { return c.As }),
 	text(0, "class", "concept class", func(c *Cell) string { return c.Problem.Class }),
+	text(0, "problem", "the problem of a plugin that draws the examples; null for problems of Shatter",
+		func(c *Cell) string {
+			if c.Problem.Plugin == nil {
+				return ""
+			}
+			return c.Problem.Plugin.Name
+		}),
 	text(0, "file", "the file of the class matrix", func(c *Cell) string {
 		if c.Problem.Matrix == nil {
 			return ""

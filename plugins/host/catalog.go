@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -81,7 +82,13 @@ func (c *Catalog) List(ctx context.Context) ([]plan.Described, error) {
 			return nil, err
 		}
 		for _, a := range served {
-			all = append(all, plan.Described{Plugin: plugin, Algorithm: a})
+			d := plan.Described{Plugin: plugin, Algorithm: a}
+			if slices.Contains(a.GetTasks(), pluginv1.Task_TASK_PROBLEM) {
+				if d.Digest, err = c.Digest(plugin); err != nil {
+					return nil, err
+				}
+			}
+			all = append(all, d)
 		}
 	}
 	return all, nil
