@@ -103,6 +103,9 @@ func Checks() []string {
 	for _, c := range allChecks {
 		names = append(names, c.name)
 	}
+	for _, c := range generatorChecks {
+		names = append(names, c.name)
+	}
 	return names
 }
 

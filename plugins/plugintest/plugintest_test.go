@@ -41,6 +41,8 @@ func TestMain(m *testing.M) {
 			}
 			return constantly(1), nil
 		}))
+	case "problems":
+		algo.Serve(generators()...)
 	case "raw":
 		serveRaw()
 	case printsFirst:
@@ -537,6 +539,9 @@ func TestFindsFaults(t *testing.T) {
 func TestPlantedBugs(t *testing.T) {
 	found := map[string][]string{}
 	for _, f := range faults {
+		found[f.check] = append(found[f.check], f.bug)
+	}
+	for _, f := range generatorFaults {
 		found[f.check] = append(found[f.check], f.bug)
 	}
 	for _, c := range boundCases {

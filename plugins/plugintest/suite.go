@@ -45,16 +45,24 @@ func (s *suite) run() []Result {
 		s.add("", "description", timed(func() (string, error) { return "", s.checkDescription() }))
 	}
 	settings, own := s.options.Settings, len(s.options.Settings) == 0
-	if own {
+	adopt := func(setting Setting) error { return s.adopt(setting) }
+	isProblem := slices.Contains(s.algorithm.Tasks, pluginv1.Task_TASK_PROBLEM)
+	switch {
+	case isProblem && own:
+		settings = []Setting{{Problem: algo.Problem{Class: s.algorithm.Name}}}
+	case own:
 		settings = ownSettings(s.algorithm)
+	}
+	if isProblem {
+		adopt = s.runGenerator
 	}
 	var refusals []error
 	accepted := false
 	for _, setting := range settings {
-		if !own && !s.has(setting.Parameters) {
+		if !own && (!s.has(setting.Parameters) || isProblem && setting.Problem.Class != s.algorithm.Name) {
 			continue
 		}
-		if err := s.adopt(setting); err != nil {
+		if err := adopt(setting); err != nil {
 			var refused *refusalError
 			if own && errors.As(err, &refused) {
 				refusals = append(refusals, fmt.Errorf("%s: %w", setting.short(), err))
@@ -66,7 +74,9 @@ func (s *suite) run() []Result {
 			continue
 		}
 		accepted = true
-		s.runChecks(setting.short())
+		if !isProblem {
+			s.runChecks(setting.short())
+		}
 	}
 	if !accepted {
 		none := errors.New("no setting to test it in: name one that it accepts (plugintest.Setting, or plugin test " +

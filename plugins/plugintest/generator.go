@@ -1,0 +1,186 @@
+package plugintest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shatterlab/shatter/pipeline/problem"
+	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/host"
+	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
+)
+
+// A generator is a problem of the plugin with some parameters, which the suite checks.
+type generator struct {
+	*suite
+	posed *problem.Problem
+}
+
+// generatorChecks lists the checks of a problem, in their order.
+var generatorChecks = []struct {
+	name string
+	run  func(*generator) error
+}{
+	{"facts", (*generator).checkFacts},
+	{"examples", (*generator).checkExamples},
+	{"same-numbers-same-examples", (*generator).checkRepeats},
+	{"targets", (*generator).checkTargets},
+}
+
+// Sizes of the checks of a problem.
+const (
+	drawnTrials   = 20
+	drawnExamples = 200
+)
+
+// runGenerator runs the checks of a problem in a setting, whose class is its name. Only the parameters
+// matter.
+func (s *suite) runGenerator(setting Setting) error {
+	w, err := wire(s.algorithm, setting)
+	if err != nil {
+		return err
+	}
+	s.setting = &pluginv1.Setting{Algorithm: w.Algorithm, Task: w.Task, Parameters: w.Parameters}
+	r, err := s.check(s.setting)
+	switch {
+	case err != nil:
+		return err
+	case r.Refusal != nil:
+		return &refusalError{r.Refusal}
+	case r.Posed == nil:
+		return errors.New("it does not declare its points")
+	}
+	s.setting.Parameters = r.Parameters
+	p := schemas.Problem{Plugin: &schemas.Plugin{Name: s.algorithm.Name}}
+	p = problem.Posed(p, r.Posed.Class, r.Posed.Domain, int(r.Posed.Dim), r.Posed.LeastError)
+	g := &generator{suite: s}
+	if g.posed, err = problem.Open(p, ""); err != nil {
+		return err
+	}
+	short := Setting{Problem: algo.Problem{Class: s.algorithm.Name}, Parameters: setting.Parameters}.short()
+	for _, c := range generatorChecks {
+		if s.wanted(c.name) {
+			s.options.Begin(Result{Algorithm: s.algorithm.Name, Setting: short, Check: c.name})
+			s.add(short, c.name, timed(func() (string, error) { return "", c.run(g) }))
+		}
+	}
+	return nil
+}
+
+// checkFacts checks that resolved parameters are accepted, and resolve to themselves.
+func (g *generator) checkFacts() error {
+	r, err := g.check(g.setting)
+	switch {
+	case err != nil:
+		return err
+	case r.Refusal != nil:
+		return fmt.Errorf("it refuses the parameters that it has resolved itself: %s", r.Refusal.Message)
+	case !proto.Equal(&pluginv1.Setting{Parameters: r.Parameters}, &pluginv1.Setting{Parameters: g.setting.Parameters}):
+		return errors.New("it resolves parameters that it has resolved before to others")
+	}
+	return nil
+}
+
+// source returns the examples that a process draws.
+func (g *generator) source(p *host.Process) problem.Source {
+	return func(target, points [2]uint64, x, y []float64) error {
+		return p.Draw(g.ctx, g.setting, target, points, x, y)
+	}
+}
+
+// draw returns n examples of a trial, whose target and points have the given numbers, with sources that
+// must agree.
+func (g *generator) draw(target, points uint64, n int, sources ...problem.Source) (x, y []float64, err error) {
+	d := g.posed.Drawer(0)
+	d.From(sources...)
+	stream := func(number uint64) rand.Source { return rand.NewPCG(number*0x9e3779b97f4a7c15, number) }
+	d.Begin(problem.Streams{
+		Target: stream(target), Points: stream(points), LabelNoise: stream(0), TestPoints: stream(0),
+	})
+	x, y = make([]float64, n*g.posed.Dim()), make([]float64, n)
+	d.Sample(n, x, y)
+	return x, y, d.Err()
+}
+
+// checkExamples draws samples of several sizes.
+func (g *generator) checkExamples() error {
+	p, err := g.running()
+	for _, n := range []int{1, 2, drawnExamples, 20_000} {
+		if err == nil {
+			_, _, err = g.draw(1, 1, n, g.source(p))
+		}
+	}
+	return err
+}
+
+// checkRepeats draws samples again: in the same process after others, and in another process in which
+// they are the first ones.
+func (g *generator) checkRepeats() error {
+	p, err := g.running()
+	if err != nil {
+		return err
+	}
+	for trial := range uint64(drawnTrials) {
+		if _, _, err := g.draw(trial, trial+100, drawnExamples, g.source(p), g.source(p)); err != nil {
+			return why(err, "a second time in the same process")
+		}
+	}
+	for trial := uint64(drawnTrials); trial > 0; trial-- {
+		fresh, err := host.Start(g.ctx, g.command)
+		if err != nil {
+			return err
+		}
+		_, _, err = g.draw(trial-1, trial+99, drawnExamples, g.source(p), g.source(fresh))
+		fresh.Stop()
+		if err != nil {
+			return why(err, "a second time in another process")
+		}
+		g.repeated += 2
+		if trial > 3 {
+			trial = 4 // a few processes suffice
+		}
+	}
+	return nil
+}
+
+// checkTargets checks that examples depend on both the target and the points of a trial.
+func (g *generator) checkTargets() error {
+	p, err := g.running()
+	if err != nil {
+		return err
+	}
+	firstX, firstY, err := g.draw(0, 0, drawnExamples, g.source(p))
+	if err != nil {
+		return err
+	}
+	targets, points, labels := false, false, map[float64]bool{}
+	for trial := range uint64(drawnTrials) {
+		x, y, err := g.draw(trial+1, 0, drawnExamples, g.source(p))
+		if err != nil {
+			return err
+		}
+		targets = targets || !slices.Equal(y, firstY) || !slices.Equal(x, firstX)
+		for _, label := range y {
+			labels[label] = true
+		}
+		if x, _, err = g.draw(0, trial+1, drawnExamples, g.source(p)); err != nil {
+			return err
+		}
+		points = points || !slices.Equal(x, firstX)
+	}
+	switch {
+	case !targets:
+		return fmt.Errorf("%d targets have equal examples: is the target drawn from its random numbers? A learner that "+
+			"knows the only target needs no data", drawnTrials)
+	case !points:
+		return fmt.Errorf("%d samples have equal points: are points drawn from their random numbers?", drawnTrials)
+	case len(labels) < 2:
+		return fmt.Errorf("all labels of %d trials are equal: a constant answer needs no data", drawnTrials)
+	}
+	return nil
+}
