@@ -36,6 +36,12 @@ func TestGallery(t *testing.T) {
 		{"neighbours", "class=halfspace,dim=5,margin=0.1", func(r map[string]any) bool {
 			return r["n"] == 320.0 && r["rate"].(float64) >= 0.9
 		}},
+		{"lists", "", func(r map[string]any) bool {
+			return r["problem"] == "gallery/decision-lists" && r["d"] == 4.0 && r["rate"].(float64) >= 0.9
+		}},
+		{"balls", "", func(r map[string]any) bool {
+			return r["problem"] == "gallery/balls" && r["p_radius"] == 1.2 && r["rate"].(float64) >= 0.9
+		}},
 		{"centroid", "class=halfspace,dim=5,margin=0.1", func(r map[string]any) bool {
 			return r["n"] == 400.0 && r["rate"].(float64) >= 0.9
 		}},
@@ -47,7 +53,11 @@ func TestGallery(t *testing.T) {
 				t.Fatal(err)
 			}
 			galleryPlugin(t, source, dir)
-			stdout, stderr, code := shatter(t, "plugin", "test", filepath.Join(dir, c.name), "--setting", c.setting)
+			test := []string{"plugin", "test", filepath.Join(dir, c.name)}
+			if c.setting != "" {
+				test = append(test, "--setting", c.setting)
+			}
+			stdout, stderr, code := shatter(t, test...)
 			if code != 0 {
 				t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 			}
@@ -71,7 +81,7 @@ func TestGallery(t *testing.T) {
 func galleryPlugin(t *testing.T, source, dir string) {
 	t.Helper()
 	name := filepath.Base(source)
-	if slices.Contains([]string{"histogram", "linear", "mean"}, name) {
+	if slices.Contains([]string{"balls", "histogram", "linear", "mean"}, name) {
 		modules := "grpc, google.protobuf, numpy"
 		if name == "linear" {
 			modules += ", sklearn"

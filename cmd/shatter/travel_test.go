@@ -152,3 +152,25 @@ func filesHere(t *testing.T, p *pluginfile.Plugin) pluginfile.File {
 	}
 	return f
 }
+
+// A problem reaches workers that allow its plugin, and gives the digest of a local run.
+func TestProblemTravels(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	shatter, tmp := binary(t), t.TempDir()
+	file := write(t, filepath.Join(tmp, "segments.yaml"), fmt.Sprintf("name: segments\nplugins: [%s]\n"+
+		"problem: {use: third/segments, size: 32, test: 100}\nalgorithms: [baseline/erm]\n"+
+		"goal: {alpha: 0.1, beta: 0.1}\nn: [20]\ntrials: 40\n", thirdparty(t)))
+	want := digest(t, mustRun(t, file, filepath.Join(tmp, "local")))
+	url := startServer(t)
+	remote := startProcess(t, shatter, "run", file, "--out", filepath.Join(tmp, "remote"), "--server", url,
+		"--workers", "0", "--progress", "json")
+	refuses := startWorker(t, shatter, url, "--cache", filepath.Join(tmp, "refuses"))
+	remote.says(t, "the plugin of problem third/segments")
+	refuses.stop()
+	any := startWorker(t, shatter, url, "--cache", filepath.Join(tmp, "cache"), "--allow-plugins", "any")
+	if text := remote.ends(); !strings.Contains(text, want) {
+		t.Errorf("want digest %s: %s", want, text)
+	}
+	any.stop()
+}

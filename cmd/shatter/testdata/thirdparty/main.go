@@ -119,6 +119,7 @@ func main() {
 	}
 	algo.Serve(
 		loud,
+		segments,
 		plus,
 		boasts,
 		memo,
