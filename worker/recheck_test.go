@@ -152,7 +152,7 @@ func TestRechecksAtGames(t *testing.T) {
 	}
 }
 
-// A recheck runs in a process that runs nothing but rechecks, or nothing else at all. Processes of first runs
+// A recheck runs in a process that runs only rechecks, or only this one. Processes of first runs
 // have ended by then, in all slots.
 func TestRecheckProcesses(t *testing.T) {
 	t.Parallel()

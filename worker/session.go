@@ -21,7 +21,18 @@ type session struct {
 }
 
 // run opens the session, plays and scores its trials, and records their outcomes. After an error it records nothing.
-func (x *session) run(ctx context.Context, p *process) (err error) {
+func (x *session) run(ctx context.Context, p *process) error {
+	metrics, err := x.play(ctx, p)
+	if err := x.checkSources(err); err != nil {
+		return err
+	}
+	x.job.out.addWarnings(x.host.Warnings())
+	x.job.out.record(x.from, x.scores, metrics)
+	return nil
+}
+
+// play opens the session, plays and scores its trials, and closes it. It returns the metrics of the trials.
+func (x *session) play(ctx context.Context, p *process) (metrics map[string][]float64, err error) {
 	req := host.OpenRequest{Setting: x.job.Cell.Setting(x.job.N), Seeds: x.seeds(), Name: x.name}
 	if req.Setting.Offline {
 		req.Reveal = x.revealQueries
@@ -31,28 +42,23 @@ func (x *session) run(ctx context.Context, p *process) (err error) {
 	x.host, faults, err = p.Open(ctx, req, x.drawSamples)
 	x.slot.pluginTimer.stop()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	x.scores = newScores(x.trials())
 	x.scores.addFaults(faults)
 	played, err := x.job.Cell.Kind().Play(x, ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	x.slot.pluginTimer.start()
-	metrics, faults, err := x.host.Close(ctx, played.Truths)
+	metrics, faults, err = x.host.Close(ctx, played.Truths)
 	x.slot.pluginTimer.stop()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	x.scores.addFaults(faults)
-	if err := x.checkSources(); err != nil {
-		return err
-	}
-	x.job.out.addWarnings(x.host.Warnings())
 	maps.Copy(metrics, played.Metrics)
-	x.job.out.record(x.from, x.scores, metrics)
-	return nil
+	return metrics, nil
 }
 
 func (x *session) trials() int { return x.to - x.from }

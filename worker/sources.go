@@ -8,7 +8,6 @@ import (
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
-	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // openSources connects the job's drawer to processes of the plugin whose problem it is, which no algorithm shares. A
@@ -19,9 +18,7 @@ func (s *slot) openSources(ctx context.Context, job *jobRun) (release func(), er
 	if err != nil {
 		return nil, err
 	}
-	setting := &pluginv1.Setting{
-		Algorithm: drawn.Name, Task: pluginv1.Task_TASK_PROBLEM, Parameters: trial.Params(drawn.Params).Values(),
-	}
+	setting := drawn.Setting()
 	var taken []*process
 	release = func() {
 		for _, p := range taken {
@@ -55,26 +52,27 @@ func (s *slot) openSources(ctx context.Context, job *jobRun) (release func(), er
 	return release, nil
 }
 
-// A problemError reports that a plugin did not draw examples of its problem. It has no cause, because the end of that
-// process is no outcome of an algorithm.
+// A problemError reports that a plugin did not draw examples of its problem. It wraps no error: if the plugin's process
+// has ended, that is not an outcome of the algorithm, whose process may run on.
 type problemError struct{ problem, reason string }
 
 func (e *problemError) Error() string {
 	return fmt.Sprintf("draw examples of %s: %s", e.problem, e.reason)
 }
 
-// checkSources returns an error if examples were not drawn. The trials fail if the problem is not deterministic.
-func (x *session) checkSources() error {
-	err := x.job.drawer.Err()
-	var differ *problem.NondeterminismError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &differ):
-		for j := range x.trials() {
-			x.scores.fail(j, string(schemas.CauseProblem), err.Error())
-		}
-		return nil
+// checkSources returns the error of a session whose trials ended with err. If examples were not drawn, the trials had
+// none, and the failure to draw them is the error. If the problem is not deterministic, the trials fail.
+func (x *session) checkSources(err error) error {
+	failed := x.job.drawer.Err()
+	if failed == nil {
+		return err
 	}
-	return &problemError{x.job.Cell.Problem.Plugin.Name, err.Error()}
+	var differ *problem.NondeterminismError
+	if err != nil || !errors.As(failed, &differ) {
+		return &problemError{x.job.Cell.Problem.Plugin.Name, failed.Error()}
+	}
+	for j := range x.trials() {
+		x.scores.fail(j, string(schemas.CauseProblem), failed.Error())
+	}
+	return nil
 }

@@ -121,7 +121,7 @@ func (s *session) identify(ctx context.Context) error {
 	s.environments = map[string]schemas.Environment{}
 	for _, cell := range s.Cells {
 		if drawn := cell.Problem.Plugin; drawn != nil {
-			if s.commands[drawn.Digest], err = s.catalog.Command(drawn.File); err != nil {
+			if _, err := s.startsBy(ctx, drawn.File, drawn.Digest); err != nil {
 				return err
 			}
 		}
@@ -135,17 +135,26 @@ func (s *session) identify(ctx context.Context) error {
 				return err
 			}
 		}
-		command, err := s.catalog.Command(cell.Plugin)
+		command, err := s.startsBy(ctx, cell.Plugin, digest)
 		if err != nil {
 			return err
 		}
-		if command.Environment, err = s.catalog.Environment(ctx, cell.Plugin); err != nil {
-			return err
-		}
-		s.commands[digest], s.digests[code] = command, command.Environment.Identify(digest)
+		s.digests[code] = command.Environment.Identify(digest)
 		s.environments[s.digests[code]] = command.Environment
 	}
 	return nil
+}
+
+// startsBy returns the command that starts the plugin with that path and identity, and keeps it for the workers.
+func (s *session) startsBy(ctx context.Context, path, digest string) (command host.Command, err error) {
+	if command, ok := s.commands[digest]; ok {
+		return command, nil
+	}
+	if command, err = s.catalog.Command(path); err == nil {
+		command.Environment, err = s.catalog.Environment(ctx, path)
+	}
+	s.commands[digest] = command
+	return command, err
 }
 
 // warn prints the warnings about the sweep file.

@@ -104,7 +104,7 @@ func examine(ctx context.Context, p *pool.Pool, other pool.Source, l *ledger.Led
 		if d.old, err = l.Trial(d.cell.Key, d.at.n, d.at.repetition); err != nil {
 			return err
 		}
-		if d.byProblem() { // its cause is known
+		if byProblem(d.second) { // its cause is known
 			continue
 		}
 		repeat := func(times int, outcomes *[]*ledger.Batch, how trial.Recheck, others int64) {
@@ -135,8 +135,8 @@ func examine(ctx context.Context, p *pool.Pool, other pool.Source, l *ledger.Led
 	})
 }
 
-// byProblem reports whether the recheck found that the problem draws other examples again.
-func (d *differing) byProblem() bool { return d.second.KindOf(0) == string(schemas.CauseProblem) }
+// byProblem reports whether a trial failed because its problem draws other examples again.
+func byProblem(b *ledger.Batch) bool { return b.KindOf(0) == string(schemas.CauseProblem) }
 
 // suspect returns the worker that is alone with its outcome of an examined trial, because all third workers agree with
 // the other one; "": there is none.
@@ -177,7 +177,7 @@ func (d *differing) cause() (cause schemas.Cause, note string) {
 	random, between := varies(d.alone)
 	randomLater, _ := varies(d.company)
 	switch {
-	case d.byProblem():
+	case slices.ContainsFunc(slices.Concat([]*ledger.Batch{d.second}, d.alone, d.company, d.shuffled), byProblem):
 		return schemas.CauseProblem, ""
 	case d.second.Status[0] == ledger.Lost:
 		note, _, _ = strings.Cut(d.second.ReasonOf(0), "\n")

@@ -168,13 +168,10 @@ func askAlgorithm(ctx context.Context, algorithms Algorithms, questions []*answe
 	return nil
 }
 
-// pose returns a problem of a plugin with what the plugin declares of it: resolved parameters, dimension and class. A
-// refusal is a *problem.Error; any other error is the plugin's fault.
+// pose returns a problem of a plugin with the facts that the plugin declares: resolved parameters, dimension and class.
+// A refusal is a *problem.Error; any other error is the plugin's fault.
 func pose(ctx context.Context, algorithms Algorithms, p schemas.Problem) (schemas.Problem, error) {
-	setting := &pluginv1.Setting{
-		Algorithm: p.Plugin.Name, Task: pluginv1.Task_TASK_PROBLEM, Parameters: trial.Params(p.Plugin.Params).Values(),
-	}
-	answers, err := algorithms.Ask(ctx, p.Plugin.File, []*pluginv1.Setting{setting})
+	answers, err := algorithms.Ask(ctx, p.Plugin.File, []*pluginv1.Setting{p.Plugin.Setting()})
 	if err != nil || len(answers) != 1 {
 		return p, fmt.Errorf("check the problem %q: %w", p.Plugin.Name, cmp.Or(err, errors.New("it gave no answer")))
 	}
@@ -183,12 +180,13 @@ func pose(ctx context.Context, algorithms Algorithms, p schemas.Problem) (schema
 	case refusal.GetKind() == pluginv1.Refusal_KIND_INVALID:
 		return p, &problem.Error{Key: "problem", Reason: p.Plugin.Name + " refuses this: " + refusalMessage(refusal)}
 	case refusal != nil:
-		return p, &problem.Error{Key: "problem", Reason: p.Plugin.Name + " fails here: " + refusalMessage(refusal)}
+		return p, &problem.Error{Key: "problem", Reason: fmt.Sprintf("%s fails with these parameters: %s; shatter plugin "+
+			"test tries it alone", p.Plugin.Name, refusalMessage(refusal))}
 	case checked.GetPosed() == nil:
 		return p, fmt.Errorf("check the problem %q: it does not declare its points", p.Plugin.Name)
 	}
 	plugin, posed := *p.Plugin, checked.GetPosed()
-	plugin.Params = map[string]any{}
+	plugin.Params = schemas.Params{}
 	for name, v := range checked.GetParameters() {
 		plugin.Params[name] = v.Plain()
 		if f, ok := v.Plain().(float64); v.Plain() == nil || ok && !trial.Finite(f) {
@@ -300,7 +298,7 @@ func (a *answer) resolve(resolved map[string]*pluginv1.Value) error {
 		a.params[p.GetName()] = value
 	}
 	var err error
-	a.canonical, err = a.params.Canonical()
+	a.canonical, err = trial.CanonicalParams(a.params)
 	return err
 }
 

@@ -146,16 +146,13 @@ func shareAxes(b *sweep.Block, each []string, problem *Described, r *sweep.Repor
 	return shared
 }
 
-// pluginAxes returns the axes of a problem of a plugin; nil if it is unknown.
+// pluginAxes returns the axes of a problem of a plugin.
 func pluginAxes(b *sweep.Block, problem *Described, r *sweep.Reporter) []axis {
-	if problem == nil {
-		return nil
-	}
 	use, path := b.Problem.Plugin, b.Path("problem")
 	pose := func(s *setting) {
 		s.problem.Class = use.Use
 		s.problem.Plugin = &schemas.Plugin{File: problem.Plugin, Digest: problem.Digest, Name: use.Use,
-			Version: problem.GetVersion(), Params: map[string]any{}}
+			Version: problem.GetVersion(), Params: schemas.Params{}}
 	}
 	set := func(s *setting, name string, v any) { s.problem.Plugin.Params[name] = v }
 	axes := []axis{{path: b.Path("problem", "use"), names: []string{"problem"},

@@ -117,7 +117,7 @@ func (p *openedProblem) prior(g prior.Goal) *trial.Prior {
 type opener struct {
 	*sweep.Reporter
 	options  Options
-	pose     func(schemas.Problem) (schemas.Problem, error) // fills in what a plugin declares of its problem
+	pose     func(schemas.Problem) (schemas.Problem, error) // fills in the facts that a plugin declares of its problem
 	opened   map[string]*openedProblem
 	valid    map[*sweep.Block]validParts
 	warnings []string

@@ -17,7 +17,7 @@ func (p *Plan) SetSeed(seed trial.SweepSeed) error {
 	problems := map[*schemas.Problem]fragments{}
 	for _, c := range p.Cells {
 		of, known := problems[c.Problem]
-		params, err := c.Params.Canonical()
+		params, err := trial.CanonicalParams(c.Params)
 		if !known && err == nil {
 			if of.whole, err = trial.Canonical(c.Problem); err == nil {
 				of.sampled, err = trial.Canonical(c.Problem.Sampled())

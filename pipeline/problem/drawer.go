@@ -51,7 +51,8 @@ func (d *Drawer) Begin(s Streams) {
 
 // Sample draws n labeled examples, with label noise, into x (n*dim numbers, row-major) and y (n
 // labels, -1 or +1). It must be called once per trial. Without adversarial or malicious noise,
-// the sample of n is a prefix of that of any larger size from the same streams.
+// the sample of n is a prefix of that of any larger size from the same streams, except for problems
+// of plugins.
 func (d *Drawer) Sample(n int, x, y []float64) {
 	x, y = x[:n*d.p.class.Dim], y[:n]
 	d.sampler.Draw(&d.points, x, y)

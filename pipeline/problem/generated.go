@@ -2,6 +2,7 @@ package problem
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -48,8 +49,8 @@ func checkDeclared(p *schemas.Problem) error {
 	class, known := concept.Lookup(p.Class)
 	switch {
 	case !known || class.Shape == concept.InfiniteOrder || class.Shape == concept.Column:
-		return refuse("use", "%s declares the class %q: it must be one of Shatter with points of its own, such as %s, "+
-			"or none", name, p.Class, concept.Halfspace)
+		return refuse("use", "%s declares the class %q; declare none, or a class of Shatter with a fixed domain, "+
+			"such as %s", name, p.Class, concept.Halfspace)
 	case class.Shape.HasDomain() != (p.Domain > 0), !class.Shape.HasDim() && p.Dim > 1:
 		return refuse("use", "%s declares points of %d coordinates and the domain %d, which do not fit the class %s",
 			name, p.Dim, p.Domain, p.Class)
@@ -60,9 +61,9 @@ func checkDeclared(p *schemas.Problem) error {
 	return nil
 }
 
-// blockRows is the number of evaluation points that share random numbers. A block is drawn whole, so
-// that points do not depend on the number of those that are read at once.
-const blockRows = 1024
+// blockRows returns the number of evaluation points of that many coordinates that share random
+// numbers. A block is drawn whole, so that points do not depend on how many are read at once.
+func blockRows(dim int) int { return max(1, min(1024, 1<<17/dim)) }
 
 // generated draws examples from the sources of a plugin's problem. All sources must draw the same
 // examples. After an error it draws nothing, and keeps the error.
@@ -71,7 +72,7 @@ type generated struct {
 	class   concept.Spec
 	sources []Source
 	target  [2]uint64
-	copyX   []float64 // examples of another source, to compare
+	copyX   []float64 // examples of another source, for comparison with the first
 	copyY   []float64
 	err     error
 }
@@ -91,9 +92,10 @@ func words(r *rand.Rand) [2]uint64 { return [2]uint64{r.Uint64(), r.Uint64()} }
 // drawFrom draws the points number from, from+1, ... of the stream that r begins.
 func (g *generated) drawFrom(from int, r *rand.Rand, x, y []float64) {
 	seed, dim := words(r), g.class.Dim
-	blockX, blockY := make([]float64, blockRows*dim), make([]float64, blockRows)
+	rows := blockRows(dim)
+	blockX, blockY := make([]float64, rows*dim), make([]float64, rows)
 	for done := 0; done < len(y) && g.err == nil; {
-		block, first := (from+done)/blockRows, (from+done)%blockRows
+		block, first := (from+done)/rows, (from+done)%rows
 		g.draw([2]uint64{seed[0], seed[1] + uint64(block)}, blockX, blockY)
 		n := copy(y[done:], blockY[first:])
 		copy(x[done*dim:(done+n)*dim], blockX[first*dim:])
@@ -103,6 +105,9 @@ func (g *generated) drawFrom(from int, r *rand.Rand, x, y []float64) {
 
 // draw draws examples from the first source, and compares them with the examples of the others.
 func (g *generated) draw(points [2]uint64, x, y []float64) {
+	if len(g.sources) == 0 && g.err == nil {
+		g.err = errors.New("the problem is not connected to its plugin")
+	}
 	for i, source := range g.sources {
 		toX, toY := x, y
 		if i > 0 {
@@ -149,7 +154,7 @@ func (g *generated) check(x []float64) error {
 	}
 	for row := range slices.Chunk(x, g.class.Dim) {
 		if norm := math.Sqrt(numeric.Dot(row, row)); norm > 1+1e-9 {
-			return fmt.Errorf("the problem %s drew a point of norm %v, outside of the unit ball", name, norm)
+			return fmt.Errorf("the problem %s drew a point of norm %v: points of halfspaces are in the unit ball", name, norm)
 		}
 	}
 	return nil

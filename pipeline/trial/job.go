@@ -59,7 +59,7 @@ func NeedOfProblem(p *schemas.Plugin) fleet.Need {
 	return fleet.Need{Plugin: p.Digest, Name: "the plugin of problem " + p.Name}
 }
 
-// Subject names the plugin and the data that a worker needs for the job.
+// Subject names the plugins and the data that a worker needs for the job.
 func (j *Job) Subject() string {
 	what := "built-in algorithms"
 	if j.Cell.Plugin != "" {
@@ -67,6 +67,9 @@ func (j *Job) Subject() string {
 	}
 	if file, digest := j.Cell.Problem.File(); digest != "" {
 		what += fmt.Sprintf(" with data %s (sha256 %.12s)", file, digest)
+	}
+	if drawn := j.Cell.Problem.Plugin; drawn != nil {
+		what += fmt.Sprintf(" with the problem %s (sha256 %.12s)", drawn.Name, drawn.Digest)
 	}
 	return what
 }

@@ -6,6 +6,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
+
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // Format is the version of the contents of keys. It changes only when equal sweep files no longer give equal bits.
@@ -59,6 +62,15 @@ func Canonical(v any) (Fragment, error) {
 	}
 	return compactJSON(plain)
 }
+
+// Params holds the resolved parameters of an algorithm.
+type Params = schemas.Params
+
+// CanonicalParams returns parameters as a part of a key, in which 1 equals 1.0.
+func CanonicalParams(p Params) (Fragment, error) { return Canonical(map[string]any(p)) }
+
+// Finite reports whether f is neither NaN nor infinite: keys hold finite numbers only.
+func Finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
 // compactJSON returns the JSON of v without white space and HTML escapes.
 func compactJSON(v any) ([]byte, error) {

@@ -20,9 +20,10 @@ func (p *Process) Draw(ctx context.Context, setting *pluginv1.Setting, target, p
 	dim := len(x) / max(1, len(y))
 	for part := uint64(0); len(y) > 0; part++ {
 		n := min(len(y), max(1, maxDrawn/dim))
-		// Each part has random numbers of its own, so that no part needs those before it.
+		// Each part has random numbers of its own, so that no part needs the parts before it. Callers may count in
+		// the other word.
 		q := &pluginv1.DrawRequest{
-			Setting: setting, Targets: target[:], Points: []uint64{points[0], points[1] + part}, Counts: []uint32{uint32(n)},
+			Setting: setting, Targets: target[:], Points: []uint64{points[0] + part, points[1]}, Counts: []uint32{uint32(n)},
 		}
 		if err := p.drawPart(ctx, q, x[:n*dim], y[:n]); err != nil {
 			return err
@@ -52,7 +53,7 @@ func (p *Process) drawPart(ctx context.Context, q *pluginv1.DrawRequest, x, y []
 
 func unpackExamples(r *pluginv1.DrawResponse, x, y []float64) error {
 	if len(r.X) != 8*len(x) || len(r.Y) != len(y) {
-		return fmt.Errorf("it gave %d bytes of points and %d of labels where %d and %d are due",
+		return fmt.Errorf("it gave %d bytes of points and %d bytes of labels; %d and %d are needed",
 			len(r.X), len(r.Y), 8*len(x), len(y))
 	}
 	for i := range x {
@@ -63,7 +64,7 @@ func unpackExamples(r *pluginv1.DrawResponse, x, y []float64) error {
 	}
 	for i, b := range r.Y {
 		if b > 1 {
-			return fmt.Errorf("it gave the label %d of an example, neither 0 (for -1) nor 1", b)
+			return fmt.Errorf("it encoded a label as %d: use 0 for -1, and 1 for +1", b)
 		}
 		y[i] = 2*float64(b) - 1
 	}

@@ -1,10 +1,9 @@
-package trial
+package schemas
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/shatterlab/shatter/schemas/pluginv1"
@@ -55,9 +54,6 @@ func (p *Params) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Canonical returns the parameters as a part of a key, in which 1 equals 1.0.
-func (p Params) Canonical() (Fragment, error) { return Canonical(map[string]any(p)) }
-
 func parseNumber(n json.Number) (any, error) {
 	if strings.ContainsAny(string(n), ".eE") {
 		return n.Float64()
@@ -79,11 +75,8 @@ func (p Params) Values() map[string]*pluginv1.Value {
 		case string:
 			out[name] = &pluginv1.Value{Kind: &pluginv1.Value_String_{String_: v}}
 		default:
-			panic(fmt.Sprintf("trial: parameter %q is a %T", name, v))
+			panic(fmt.Sprintf("schemas: parameter %q is a %T", name, v))
 		}
 	}
 	return out
 }
-
-// Finite reports whether f is neither NaN nor infinite: keys hold finite numbers only.
-func Finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
