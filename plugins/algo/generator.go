@@ -33,7 +33,7 @@ type Generator[P any] struct {
 }
 
 // Example draws one example: it fills x, of length Posed.Dim, with the point, and returns its
-// label, -1 or +1. It depends on the target and on r only.
+// label, -1 or +1. It depends on the target and on r only, so that examples are independent.
 type Example func(r *rand.Rand, x []float64) (label float64)
 
 // Posed holds the facts about a problem that are public: algorithms may use them.
@@ -83,10 +83,7 @@ func (g Generator[P]) check(w *pluginv1.Setting) (*pluginv1.CheckResponse, error
 	if err != nil {
 		return nil, err
 	}
-	ps, err := parametersOf(reflect.TypeFor[P]())
-	if err != nil {
-		return nil, err
-	}
+	ps, _ := parametersOf(reflect.TypeFor[P]()) // pose has used them
 	return &pluginv1.CheckResponse{
 		Parameters: ps.values(reflect.ValueOf(params)),
 		Posed: &pluginv1.Posed{
@@ -103,7 +100,7 @@ func (g Generator[P]) open(*pluginv1.Setting, []uint64, *metrics) (trials, error
 	return nil, Invalid("%s is a problem, which runs no trials", g.Name)
 }
 
-// drawing is implemented by the problems among the plugins.
+// drawing is a plugin that is a problem.
 type drawing interface {
 	draw(q *pluginv1.DrawRequest) (*pluginv1.DrawResponse, error)
 }

@@ -3,6 +3,7 @@ package plugintest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -29,6 +30,7 @@ var generatorChecks = []struct {
 	{"facts", (*generator).checkFacts},
 	{"examples", (*generator).checkExamples},
 	{"same-numbers-same-examples", (*generator).checkRepeats},
+	{"independent-examples", (*generator).checkRows},
 	{"targets", (*generator).checkTargets},
 }
 
@@ -98,9 +100,9 @@ func (g *generator) source(p *host.Process) problem.Source {
 func (g *generator) draw(target, points uint64, n int, sources ...problem.Source) (x, y []float64, err error) {
 	d := g.posed.Drawer(0)
 	d.From(sources...)
-	stream := func(number uint64) rand.Source { return rand.NewPCG(number*0x9e3779b97f4a7c15, number) }
 	d.Begin(problem.Streams{
-		Target: stream(target), Points: stream(points), LabelNoise: stream(0), TestPoints: stream(0),
+		Target: rand.NewPCG(target, 1), Points: rand.NewPCG(points, 2),
+		LabelNoise: rand.NewPCG(0, 3), TestPoints: rand.NewPCG(0, 4),
 	})
 	x, y = make([]float64, n*g.posed.Dim()), make([]float64, n)
 	d.Sample(n, x, y)
@@ -130,22 +132,64 @@ func (g *generator) checkRepeats() error {
 			return why(err, "a second time in the same process")
 		}
 	}
-	for trial := uint64(drawnTrials); trial > 0; trial-- {
+	for _, trial := range []uint64{drawnTrials - 1, 2, 1, 0} { // a few processes suffice
 		fresh, err := host.Start(g.ctx, g.command)
 		if err != nil {
 			return err
 		}
-		_, _, err = g.draw(trial-1, trial+99, drawnExamples, g.source(p), g.source(fresh))
+		_, _, err = g.draw(trial, trial+100, drawnExamples, g.source(p), g.source(fresh))
 		fresh.Stop()
 		if err != nil {
 			return why(err, "a second time in another process")
 		}
-		g.repeated += 2
-		if trial > 3 {
-			trial = 4 // a few processes suffice
+	}
+	g.repeated += drawnTrials
+	return nil
+}
+
+// checkRows checks that the share of positive labels depends neither on the place of an example nor on the
+// number of examples: those of a trial must be independent, with one distribution.
+func (g *generator) checkRows() error {
+	p, err := g.running()
+	if err != nil {
+		return err
+	}
+	const small, large = 16, 1024
+	var first, second, few, count float64 // positive labels in halves of large samples and in small ones; examples
+	for trial := range uint64(drawnTrials) {
+		_, y, err := g.draw(trial, 0, large, g.source(p))
+		if err != nil {
+			return err
 		}
+		first, second = first+positive(y[:large/2]), second+positive(y[large/2:])
+		for k := range uint64(large / small) {
+			if _, y, err = g.draw(trial, k+1, small, g.source(p)); err != nil {
+				return err
+			}
+			few += positive(y)
+		}
+		count += large
+	}
+	many := first + second
+	// A difference of two sums of count independent labels has a standard deviation of at most sqrt(count/2).
+	limit := 6 * math.Sqrt(count/2)
+	switch {
+	case math.Abs(first-second) > limit:
+		return fmt.Errorf("%v of the first examples of %d samples are positive, and %v of the others: examples must be "+
+			"independent, with one distribution", first, drawnTrials, second)
+	case math.Abs(few-many) > limit:
+		return fmt.Errorf("%v of %v examples are positive in samples of %d, and %v in samples of %d: their distribution "+
+			"must not depend on the size", few, count, small, many, large)
 	}
 	return nil
+}
+
+// positive returns the number of positive labels.
+func positive(y []float64) (sum float64) {
+	for _, label := range y {
+		sum += (label + 1) / 2
+	}
+	return sum
 }
 
 // checkTargets checks that examples depend on both the target and the points of a trial.

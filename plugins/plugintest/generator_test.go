@@ -77,6 +77,20 @@ var generatorFaults = []struct {
 			x[0] = float64((r.IntN(size) + calls) % size)
 			return side(x[0], target)
 		})},
+	{"independent-examples", "begins with one label", func() algo.Generator[sizeParams] {
+		g := posing(honest)
+		g.Target = func(p sizeParams, r *rand.Rand) (algo.Example, error) {
+			target, drawn := 1+r.IntN(p.Size-1), 0
+			return func(r *rand.Rand, x []float64) float64 {
+				if drawn++; drawn <= 100 {
+					x[0] = float64(target)
+					return 1
+				}
+				return honest(target, p.Size, r, x)
+			}, nil
+		}
+		return g
+	}()},
 	{"targets", "has one target", posing(func(_, size int, r *rand.Rand, x []float64) float64 {
 		return honest(7, size, r, x)
 	})},

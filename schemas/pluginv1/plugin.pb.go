@@ -1262,7 +1262,8 @@ func (x *Posed) GetLeastError() float64 {
 }
 
 // DrawRequest requests examples of several trials. Draw i draws the target from the i-th pair of targets, and counts[i] examples
-// from the i-th pair of points. A pair is the state of a PCG, high half first.
+// from the i-th pair of points. A pair is the state of a PCG, high half first. The examples of a draw are independent, and their
+// distribution does not depend on counts[i].
 type DrawRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Setting       *Setting               `protobuf:"bytes,1,opt,name=setting,proto3" json:"setting,omitempty"` // task TASK_PROBLEM: name and resolved parameters; the rest is empty

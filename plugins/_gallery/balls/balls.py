@@ -34,8 +34,8 @@ class LeastSquares:
     "The ball of a least squares fit of the labels by |x|^2, x and 1; not private."
 
     def check(self, s):
-        if s.problem.domain:
-            raise Invalid(f"class {s.problem.class_!r}: its points are whole numbers; use a problem with real points")
+        if s.problem.class_ not in ("gallery/balls", "halfspace"):
+            raise Invalid(f"class {s.problem.class_!r}: use gallery/balls or halfspace")
 
     def learn(self, trial, x, y):
         def lifted(points):

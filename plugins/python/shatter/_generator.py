@@ -61,7 +61,8 @@ def problem(name: str, *, version: str, params: Optional[type] = None) -> Callab
         target(self, params, rng)            returns the target of a trial, in any form
         sample(self, params, target, rng, n) returns n points x[n, dim] and their labels y[n], -1 and +1
 
-    rng is a numpy.random.Generator and the only source of randomness. target is called again for each part of the
-    examples of a trial, with equal random numbers.
+    rng is a numpy.random.Generator and the only source of randomness. The n examples are independent, and their
+    distribution does not depend on n. target is called again for each part of the examples of a trial, with equal
+    random numbers.
     """
     return lambda cls: Generator(cls, name, version, params)

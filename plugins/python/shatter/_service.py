@@ -105,7 +105,10 @@ class ServedProblem:
 
     def pose(self, w: pb.Setting) -> tuple[Any, Posed]:
         params = given(self.generator, w.parameters)
-        return params, self.generator.pose(params)
+        posed = self.generator.pose(params)
+        if not isinstance(posed, Posed) or posed.dim < 1:
+            raise ValueError(f"pose returned {posed!r}: return Posed(dim=...), with a dimension of at least 1")
+        return params, posed
 
     def check(self, w: pb.Setting) -> pb.CheckResponse:
         params, posed = self.pose(w)
@@ -116,6 +119,8 @@ class ServedProblem:
         return pb.BoundResponse()
 
     def draw(self, q: pb.DrawRequest) -> pb.DrawResponse:
+        if not len(q.targets) == len(q.points) == 2 * len(q.counts):
+            raise ValueError("each draw has two words for its target, and two for its points")
         (params, posed), pairs = self.pose(q.setting), lambda words: list(zip(words[::2], words[1::2]))
         drawn = [self.generator.draw(params, posed, target, points, count)
                  for target, points, count in zip(pairs(q.targets), pairs(q.points), q.counts)]
