@@ -166,7 +166,7 @@ type ProblemSpec struct {
 
 // ProblemUse is a problem of a plugin and its parameters.
 type ProblemUse struct {
-	// Use is the problem's name. It has a target of its own in each trial, and its own labels.
+	// Use is the name of a problem of a plugin, instead of class, distribution, target and data.
 	Use string `yaml:"use" jsonschema:"required"`
 	// Noise on the labels of the sample: none or random. The evaluation uses the problem's labels.
 	Noise Axis[NoiseSpec] `yaml:"noise" jsonschema:"default=none"`
