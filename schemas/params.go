@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-
-	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // Params holds the resolved parameters of an algorithm: int64, float64, bool or string. In JSON a float64 always has a
@@ -59,24 +57,4 @@ func parseNumber(n json.Number) (any, error) {
 		return n.Float64()
 	}
 	return n.Int64()
-}
-
-// Values returns the parameters in the form of the plugin protocol.
-func (p Params) Values() map[string]*pluginv1.Value {
-	out := make(map[string]*pluginv1.Value, len(p))
-	for name, v := range p {
-		switch v := v.(type) {
-		case int64:
-			out[name] = &pluginv1.Value{Kind: &pluginv1.Value_Int{Int: v}}
-		case float64:
-			out[name] = &pluginv1.Value{Kind: &pluginv1.Value_Float{Float: v}}
-		case bool:
-			out[name] = &pluginv1.Value{Kind: &pluginv1.Value_Bool{Bool: v}}
-		case string:
-			out[name] = &pluginv1.Value{Kind: &pluginv1.Value_String_{String_: v}}
-		default:
-			panic(fmt.Sprintf("schemas: parameter %q is a %T", name, v))
-		}
-	}
-	return out
 }

@@ -1,10 +1,6 @@
 package schemas
 
-import (
-	"fmt"
-
-	"github.com/shatterlab/shatter/schemas/pluginv1"
-)
+import "fmt"
 
 // Problem is a resolved problem: every default filled in, data identified by digest. Its JSON is
 // part of the keys of cells and data, so a field is never renamed, and its zero value, which the
@@ -122,13 +118,6 @@ type Plugin struct {
 	Version    string   `json:"version"`               // version of the problem
 	Params     Params   `json:"params"`                // with defaults filled in: numbers, bools and strings
 	LeastError *float64 `json:"least_error,omitempty"` // least error of the class; nil: unknown
-}
-
-// Setting returns the setting in which the plugin is asked about the problem.
-func (p *Plugin) Setting() *pluginv1.Setting {
-	return &pluginv1.Setting{
-		Algorithm: p.Name, Task: pluginv1.Task_TASK_PROBLEM, Parameters: p.Params.Values(),
-	}
 }
 
 // Adversary is the resolved adversary that asks the queries of task predict, or plays the rounds of

@@ -18,7 +18,7 @@ func (s *slot) openSources(ctx context.Context, job *jobRun) (release func(), er
 	if err != nil {
 		return nil, err
 	}
-	setting := drawn.Setting()
+	setting := trial.ProblemSetting(drawn)
 	var taken []*process
 	release = func() {
 		for _, p := range taken {

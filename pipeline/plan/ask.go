@@ -171,7 +171,7 @@ func askAlgorithm(ctx context.Context, algorithms Algorithms, questions []*answe
 // pose returns a problem of a plugin with the facts that the plugin declares: resolved parameters, dimension and class.
 // A refusal is a *problem.Error; any other error is the plugin's fault.
 func pose(ctx context.Context, algorithms Algorithms, p schemas.Problem) (schemas.Problem, error) {
-	answers, err := algorithms.Ask(ctx, p.Plugin.File, []*pluginv1.Setting{p.Plugin.Setting()})
+	answers, err := algorithms.Ask(ctx, p.Plugin.File, []*pluginv1.Setting{trial.ProblemSetting(p.Plugin)})
 	if err != nil || len(answers) != 1 {
 		return p, fmt.Errorf("check the problem %q: %w", p.Plugin.Name, cmp.Or(err, errors.New("it gave no answer")))
 	}

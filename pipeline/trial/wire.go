@@ -2,11 +2,13 @@ package trial
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -18,7 +20,7 @@ func (c *Cell) Setting(n int64) *pluginv1.Setting {
 		Algorithm:  c.Algorithm,
 		Task:       c.Kind().Wire,
 		Queries:    int64(c.Queries),
-		Parameters: c.Params.Values(),
+		Parameters: Values(c.Params),
 		Problem:    c.Public,
 		Alpha:      c.Alpha,
 		Reference:  c.Reference,
@@ -54,4 +56,29 @@ func (j *Job) Encode() ([]byte, error) {
 		out.Cell = &cell
 	}
 	return json.Marshal(out)
+}
+
+// ProblemSetting returns the setting in which a plugin is asked about its problem.
+func ProblemSetting(p *schemas.Plugin) *pluginv1.Setting {
+	return &pluginv1.Setting{Algorithm: p.Name, Task: pluginv1.Task_TASK_PROBLEM, Parameters: Values(p.Params)}
+}
+
+// Values returns parameters in the form of the plugin protocol.
+func Values(p Params) map[string]*pluginv1.Value {
+	out := make(map[string]*pluginv1.Value, len(p))
+	for name, v := range p {
+		switch v := v.(type) {
+		case int64:
+			out[name] = &pluginv1.Value{Kind: &pluginv1.Value_Int{Int: v}}
+		case float64:
+			out[name] = &pluginv1.Value{Kind: &pluginv1.Value_Float{Float: v}}
+		case bool:
+			out[name] = &pluginv1.Value{Kind: &pluginv1.Value_Bool{Bool: v}}
+		case string:
+			out[name] = &pluginv1.Value{Kind: &pluginv1.Value_String_{String_: v}}
+		default:
+			panic(fmt.Sprintf("trial: parameter %q is a %T", name, v))
+		}
+	}
+	return out
 }

@@ -28,7 +28,7 @@ func contend(text string, rounds int) *pluginv1.Setting {
 		}
 	}
 	return &pluginv1.Setting{
-		Algorithm: words[0], Task: pluginv1.Task_TASK_ONLINE, Parameters: params.Values(), Rounds: int64(rounds),
+		Algorithm: words[0], Task: pluginv1.Task_TASK_ONLINE, Parameters: trial.Values(params), Rounds: int64(rounds),
 		Alpha: 0.1, Beta: 0.1,
 	}
 }
