@@ -9,7 +9,7 @@ import (
 
 type segmentParams struct {
 	Size  int    `doc:"number of points" min:"2"`
-	Fault string `doc:"what it does wrong" choices:"none,chance,crash,label,outside,class"`
+	Fault string `doc:"what it does wrong" choices:"none,chance,crash,class"`
 }
 
 // segments are the thresholds on uniform points, with a fault.
@@ -35,10 +35,6 @@ var segments = algo.Generator[segmentParams]{
 				point = rand.IntN(p.Size)
 			case "crash":
 				os.Exit(3)
-			case "label":
-				return 0
-			case "outside":
-				point = p.Size
 			}
 			x[0] = float64(point)
 			if point >= threshold {
