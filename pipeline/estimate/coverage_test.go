@@ -121,15 +121,15 @@ func TestCoverage(t *testing.T) {
 		change func(*Find)
 	}{
 		{"needle, 2^8", needle(1<<8, 0.1, 1), 400, 205, 2000, func(f *Find) { f.Target = 0.95 }},
-		{"needle, 2^32", needle(1<<32, 0.1, 1), 400, 586, 2000, func(f *Find) { f.Target = 0.95; f.Confidence = 0.8 }},
-		{"proportion", proportion(0.3, 0.2, 0.04), 400, 0, 20_000, func(f *Find) { f.Confidence = 0.8 }},
+		{"needle, 2^32", needle(1<<32, 0.1, 1), 200, 586, 2000, func(f *Find) { f.Target = 0.95; f.Confidence = 0.8 }},
+		{"proportion", proportion(0.3, 0.2, 0.04), 100, 0, 20_000, func(f *Find) { f.Confidence = 0.8 }},
 		{"exponential", exponential(0), 100, 1060, 1000, func(*Find) {}},
 		{"exponential from chance", exponential(0.5), 100, 1060, 1500, func(f *Find) { f.From = 1 }},
 		{"slow", logistic(1200, 2, 0.9), 100, 0, 6000, func(f *Find) { f.Confidence = 0.8 }},
-		{"no confidence", logistic(1200, 5, 0.9), 400, 0, 1000, func(f *Find) { f.Confidence = 0.5 }},
+		{"no confidence", logistic(1200, 5, 0.9), 200, 0, 1000, func(f *Find) { f.Confidence = 0.5 }},
 		// The hardest case: the rate is just below the target below n* and just reaches it above.
-		{"flat", flat(0.899, 1000), 200, 0, 2000, func(f *Find) { f.Confidence = 0.5; f.MaxTrials = 2000 }},
-		{"flat from the start", flat(0.9, 0), 200, 0, 2000, func(f *Find) { f.Confidence = 0.5; f.MaxTrials = 2000 }},
+		{"flat", flat(0.899, 1000), 100, 0, 2000, func(f *Find) { f.Confidence = 0.5; f.MaxTrials = 2000 }},
+		{"flat from the start", flat(0.9, 0), 100, 0, 2000, func(f *Find) { f.Confidence = 0.5; f.MaxTrials = 2000 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			find := usual()
