@@ -228,7 +228,7 @@ func valueIn(c *trial.Cell, x string) (float64, bool) {
 	if name == x && isKey(x) {
 		return 0, false
 	}
-	v, ok := asNumber(c.AllParams()[name]).(float64)
+	v, ok := asNumber(c.Param(name)).(float64)
 	return v, ok
 }
 
@@ -434,7 +434,7 @@ func (d *draft) fixedBut(names []string, c *trial.Cell) []fixedValue {
 		}
 		if k.Name == "adversary" {
 			for _, name := range d.entry.paramsBut(varies) {
-				put(schemas.ParamPrefix+name, c.AllParams()[name])
+				put(schemas.ParamPrefix+name, c.Param(name))
 			}
 		}
 	}

@@ -486,7 +486,7 @@ func paramColumns(cells []*trial.Cell) []schemas.ColumnOf[trial.Cell] {
 	}
 	var columns []schemas.ColumnOf[trial.Cell]
 	for _, name := range slices.Sorted(maps.Keys(types)) {
-		value := func(c *trial.Cell) any { return schemas.Clean(c.AllParams()[name]) }
+		value := func(c *trial.Cell) any { return schemas.Clean(c.Param(name)) }
 		columns = append(columns, column(schemas.Column{
 			Name: schemas.ParamPrefix + name, Type: types[name],
 			Doc: "parameter " + name,

@@ -77,6 +77,14 @@ func (c *Cell) AllParams() Params {
 	return all
 }
 
+// Param returns the value of one of AllParams, or nil.
+func (c *Cell) Param(name string) any {
+	if v, ok := c.Params[name]; ok || c.Problem.Plugin == nil {
+		return v
+	}
+	return c.Problem.Plugin.Params[name]
+}
+
 // A Prior describes how well a learner without data does on a cell's problem. It does not enter the key.
 type Prior struct {
 	Success float64 // probability of success
