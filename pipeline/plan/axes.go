@@ -157,8 +157,7 @@ func pluginAxes(b *sweep.Block, problem *Described, r *sweep.Reporter) []axis {
 	set := func(s *setting, name string, v any) { s.problem.Plugin.Params[name] = v }
 	axes := []axis{{path: b.Path("problem", "use"), names: []string{"problem"},
 		options: []option{{path: b.Path("problem", "use"), values: []any{use.Use}, set: pose}}}}
-	others := []string{"use", "noise", "test"}
-	axes = append(axes, paramAxes(b.File, problem.Algorithm, path, use.Params, others, set, r)...)
+	axes = append(axes, paramAxes[schemas.ProblemUse](b.File, problem.Algorithm, path, use.Params, set, r)...)
 	return given(append(axes, noiseAxis(b),
 		plain(b.File, b.Path("problem", "test"), "test", use.Test, func(s *setting, v int) { s.problem.Test = v })))
 }
@@ -390,22 +389,24 @@ func orOne[T any](axis schemas.Axis[T]) []T {
 	return axis
 }
 
-// reserved are the keys of an algorithm in the sweep file that are not its parameters.
-var reserved = []string{"use", "as", "replica"}
-
 // paramAxes returns the axes of the entry's parameters.
 func (e *entry) paramAxes(r *sweep.Reporter) []axis {
 	set := func(s *setting, name string, v any) { s.params[name] = v }
-	return paramAxes(e.grid.File, e.algorithm.Algorithm, e.path, e.use.Params, reserved, set, r)
+	return paramAxes[schemas.AlgorithmUse](e.grid.File, e.algorithm.Algorithm, e.path, e.use.Params, set, r)
 }
 
 // paramAxes returns the axes of the parameters of an algorithm or problem (nil: unknown) in the order of the file. The
 // defaults of other parameters follow, so that exclude can use them. It reports unknown parameters and invalid values.
-// path is the mapping with the given parameters, reserved are its other keys, and set sets a parameter.
-func paramAxes(f *sweep.File, of *pluginv1.Algorithm, path string, given map[string]schemas.Axis[schemas.Value],
-	reserved []string, set func(*setting, string, any), r *sweep.Reporter) []axis {
+// path is the mapping with the given parameters and the other keys of Use; set sets a parameter.
+func paramAxes[Use any](f *sweep.File, of *pluginv1.Algorithm, path string,
+	given map[string]schemas.Axis[schemas.Value], set func(*setting, string, any), r *sweep.Reporter) []axis {
 	described := of.GetParameters()
-	names := slices.Clone(reserved)
+	var names []string
+	for _, key := range sweep.KeysOf(reflect.TypeFor[Use]()) {
+		if !key.Rest {
+			names = append(names, key.Name)
+		}
+	}
 	for _, p := range described {
 		names = append(names, p.GetName())
 	}
