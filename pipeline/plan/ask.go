@@ -185,7 +185,7 @@ func pose(ctx context.Context, algorithms Algorithms, p schemas.Problem) (schema
 	case checked.GetPosed() == nil:
 		return p, fmt.Errorf("check the problem %q: it does not declare its points", p.Plugin.Name)
 	}
-	plugin, posed := *p.Plugin, checked.GetPosed()
+	plugin := *p.Plugin
 	plugin.Params = schemas.Params{}
 	for name, v := range checked.GetParameters() {
 		plugin.Params[name] = v.Plain()
@@ -194,7 +194,7 @@ func pose(ctx context.Context, algorithms Algorithms, p schemas.Problem) (schema
 		}
 	}
 	p.Plugin = &plugin
-	return problem.Posed(p, cleanText(posed.GetClass()), posed.GetDomain(), int(posed.GetDim()), posed.LeastError), nil
+	return problem.Posed(p, checked.GetPosed()), nil
 }
 
 // findAnswer returns the answer for the instance's setting, which instances share. A new one has no content yet.

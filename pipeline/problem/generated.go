@@ -10,9 +10,9 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/numeric"
-	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/pipeline/problem/noise"
 	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // A Source draws len(y) examples of a problem of a plugin, in one of its processes: points into x,
@@ -103,27 +103,34 @@ func (g *generated) drawFrom(from int, r *rand.Rand, x, y []float64) {
 	}
 }
 
-// draw draws examples from the first source, and compares them with the examples of the others.
+// draw draws examples, unless there was an error before.
 func (g *generated) draw(points [2]uint64, x, y []float64) {
-	if len(g.sources) == 0 && g.err == nil {
-		g.err = errors.New("the problem is not connected to its plugin")
+	if g.err == nil {
+		g.err = g.tryDraw(points, x, y)
 	}
-	for i, source := range g.sources {
-		toX, toY := x, y
-		if i > 0 {
-			g.copyX, g.copyY = slices.Grow(g.copyX[:0], len(x))[:len(x)], slices.Grow(g.copyY[:0], len(y))[:len(y)]
-			toX, toY = g.copyX, g.copyY
+}
+
+// tryDraw draws examples from the first source, and compares them with the examples of the others.
+func (g *generated) tryDraw(points [2]uint64, x, y []float64) error {
+	if len(g.sources) == 0 {
+		return errors.New("the problem is not connected to its plugin")
+	}
+	if err := g.sources[0](g.target, points, x, y); err != nil {
+		return err
+	}
+	if err := g.check(x); err != nil {
+		return err
+	}
+	for _, other := range g.sources[1:] {
+		g.copyX, g.copyY = slices.Grow(g.copyX[:0], len(x))[:len(x)], slices.Grow(g.copyY[:0], len(y))[:len(y)]
+		if err := other(g.target, points, g.copyX, g.copyY); err != nil {
+			return err
 		}
-		if g.err != nil {
-			return
-		}
-		if g.err = source(g.target, points, toX, toY); g.err == nil && i == 0 {
-			g.err = g.check(x)
-		}
-		if g.err == nil && i > 0 && !(equalBits(x, toX) && slices.Equal(y, toY)) {
-			g.err = &NondeterminismError{g.spec.Plugin.Name}
+		if !equalBits(x, g.copyX) || !slices.Equal(y, g.copyY) {
+			return &NondeterminismError{g.spec.Plugin.Name}
 		}
 	}
+	return nil
 }
 
 // A NondeterminismError reports that two processes of a problem's plugin drew different examples from
@@ -178,14 +185,11 @@ func (d *Drawer) Err() error {
 // Generated reports whether a plugin draws the examples, from the sources of Drawer.From.
 func (p *Problem) Generated() bool { return p.spec.Plugin != nil }
 
-// Posed returns a problem of a plugin that has declared its class ("": its own), domain, dimension
-// and least error (nil: unknown).
-func Posed(p schemas.Problem, class string, domain uint64, dim int, leastError *float64) schemas.Problem {
+// Posed returns a problem of a plugin with the facts that the plugin declares.
+func Posed(p schemas.Problem, facts *pluginv1.Posed) schemas.Problem {
 	plugin := *p.Plugin
-	plugin.LeastError = leastError
-	p.Class, p.Domain, p.Dim, p.Plugin = cmp.Or(class, plugin.Name), domain, dim, &plugin
+	plugin.LeastError = facts.LeastError
+	p.Class, p.Domain, p.Dim = cmp.Or(facts.GetClass(), plugin.Name), facts.GetDomain(), int(facts.GetDim())
+	p.Plugin = &plugin
 	return p
 }
-
-// unsourced is the sampler of a plugin's problem without sources.
-func unsourced() distribution.Sampler { return &generated{} }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/schemas"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // uniformBits draws points of two bits; the target names the bit that is the label. A skew changes points.
@@ -28,7 +29,7 @@ func uniformBits(skew float64) problem.Source {
 
 func openBits(t *testing.T) *problem.Problem {
 	t.Helper()
-	p := problem.Posed(schemas.Problem{Plugin: &schemas.Plugin{Name: "acme/bits"}}, "", 2, 2, nil)
+	p := problem.Posed(schemas.Problem{Plugin: &schemas.Plugin{Name: "acme/bits"}}, &pluginv1.Posed{Domain: 2, Dim: 2})
 	opened, err := problem.Open(p, "")
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +96,7 @@ func TestGeneratedDeclarations(t *testing.T) {
 	for _, test := range []struct {
 		class  string
 		domain uint64
-		dim    int
+		dim    uint32
 		least  *float64
 		noise  string
 		want   string
@@ -114,7 +115,9 @@ func TestGeneratedDeclarations(t *testing.T) {
 		{"", 0, 2, nil, "malicious", "malicious does not apply to a problem of a plugin"},
 	} {
 		p := schemas.Problem{Plugin: &schemas.Plugin{Name: "acme/p"}}
-		p = problem.Posed(p, test.class, test.domain, test.dim, test.least)
+		p = problem.Posed(p, &pluginv1.Posed{
+			Class: test.class, Domain: test.domain, Dim: test.dim, LeastError: test.least,
+		})
 		p.Noise.Kind = test.noise
 		opened, err := problem.Open(p, "")
 		if err != nil || test.want != "" {

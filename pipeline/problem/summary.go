@@ -38,7 +38,7 @@ func (p *Problem) Summary() Summary { return p.summary }
 // openDistribution prepares a problem under a distribution for drawing.
 func (p *Problem) openDistribution() {
 	if p.Generated() {
-		p.sampler = unsourced
+		p.sampler = func() distribution.Sampler { return &generated{} } // see Drawer.From
 		return
 	}
 	opened := distribution.Open(&p.spec, p.summary.Matrix)

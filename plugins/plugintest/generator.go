@@ -58,8 +58,7 @@ func (s *suite) runGenerator(setting Setting) error {
 		return errors.New("it does not declare its points")
 	}
 	s.setting.Parameters = r.Parameters
-	p := schemas.Problem{Plugin: &schemas.Plugin{Name: s.algorithm.Name}}
-	p = problem.Posed(p, r.Posed.Class, r.Posed.Domain, int(r.Posed.Dim), r.Posed.LeastError)
+	p := problem.Posed(schemas.Problem{Plugin: &schemas.Plugin{Name: s.algorithm.Name}}, r.Posed)
 	g := &generator{suite: s}
 	if g.posed, err = problem.Open(p, ""); err != nil {
 		return err
