@@ -45,16 +45,16 @@ func (s *suite) run() []Result {
 		s.add("", "description", timed(func() (string, error) { return "", s.checkDescription() }))
 	}
 	settings, own := s.options.Settings, len(s.options.Settings) == 0
-	adopt := func(setting Setting) error { return s.adopt(setting) }
 	isProblem := slices.Contains(s.algorithm.Tasks, pluginv1.Task_TASK_PROBLEM)
+	test := s.runAlgorithm
+	if isProblem {
+		test = s.runGenerator
+	}
 	switch {
 	case isProblem && own:
 		settings = []Setting{{Problem: algo.Problem{Class: s.algorithm.Name}}}
 	case own:
 		settings = ownSettings(s.algorithm)
-	}
-	if isProblem {
-		adopt = s.runGenerator
 	}
 	var refusals []error
 	accepted := false
@@ -62,7 +62,7 @@ func (s *suite) run() []Result {
 		if !own && (!s.has(setting.Parameters) || isProblem && setting.Problem.Class != s.algorithm.Name) {
 			continue
 		}
-		if err := adopt(setting); err != nil {
+		if err := test(setting); err != nil {
 			var refused *refusalError
 			if own && errors.As(err, &refused) {
 				refusals = append(refusals, fmt.Errorf("%s: %w", setting.short(), err))
@@ -74,9 +74,6 @@ func (s *suite) run() []Result {
 			continue
 		}
 		accepted = true
-		if !isProblem {
-			s.runChecks(setting.short())
-		}
 	}
 	if !accepted {
 		none := errors.New("no setting to test it in: name one that it accepts (plugintest.Setting, or plugin test " +
@@ -100,6 +97,15 @@ func (s *suite) checkDescription() error {
 				"choose another name", m.Name)
 		}
 	}
+	return nil
+}
+
+// runAlgorithm runs the checks of an algorithm in a setting. Its error is that of adopt.
+func (s *suite) runAlgorithm(setting Setting) error {
+	if err := s.adopt(setting); err != nil {
+		return err
+	}
+	s.runChecks(setting.short())
 	return nil
 }
 
