@@ -2,10 +2,9 @@ package host
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"math"
 
+	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -56,10 +55,9 @@ func unpackExamples(r *pluginv1.DrawResponse, x, y []float64) error {
 		return fmt.Errorf("it gave %d bytes of points and %d bytes of labels; %d and %d are needed",
 			len(r.X), len(r.Y), 8*len(x), len(y))
 	}
-	for i := range x {
-		x[i] = math.Float64frombits(binary.LittleEndian.Uint64(r.X[8*i:]))
-		if math.IsNaN(x[i]) || math.IsInf(x[i], 0) {
-			return fmt.Errorf("a coordinate of its points is %v", x[i])
+	for _, v := range appendFloats(x[:0], r.X) {
+		if !trial.Finite(v) {
+			return fmt.Errorf("a coordinate of its points is %v", v)
 		}
 	}
 	for i, b := range r.Y {
