@@ -309,6 +309,18 @@ func buildPython(paths, include []string, out string) (notes []string, err error
 // imports matches an import of Python, and its modules.
 var imports = regexp.MustCompile(`(?m)^[ \t]*(?:from[ \t]+(\w+)|import[ \t]+([\w., \t]+))`)
 
+// importedModules returns the modules that a text in Python imports, without their parts after a dot.
+func importedModules(text string) (names []string) {
+	for _, m := range imports.FindAllStringSubmatch(text, -1) {
+		for name := range strings.SplitSeq(m[1]+m[2], ",") {
+			name, _, _ = strings.Cut(strings.TrimSpace(name), " ")
+			name, _, _ = strings.Cut(name, ".")
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // localImports describes the modules in a folder that a program imports and does not contain.
 func localImports(dir string, files []python.File) (notes []string) {
 	has := map[string]bool{"": true, "shatter": true}
@@ -316,20 +328,19 @@ func localImports(dir string, files []python.File) (notes []string) {
 		has[strings.TrimSuffix(f.Name, ".py")] = true
 	}
 	for _, f := range files {
-		for _, m := range imports.FindAllStringSubmatch(string(f.Text), -1) {
-			for name := range strings.SplitSeq(m[1]+m[2], ",") {
-				name, _, _ = strings.Cut(strings.TrimSpace(name), " ")
-				name, _, _ = strings.Cut(name, ".")
-				if f.Data || has[name] {
-					continue
-				}
-				has[name] = true
-				note, path := f.Name+" imports "+name+", which is not in the program: ", filepath.Join(dir, name)
-				if _, err := os.Stat(path + ".py"); err == nil {
-					notes = append(notes, note+"name "+path+".py too")
-				} else if info, err := os.Stat(path); err == nil && info.IsDir() {
-					notes = append(notes, note+"a folder cannot be packed; move its code into files, or install it")
-				}
+		if f.Data {
+			continue
+		}
+		for _, name := range importedModules(string(f.Text)) {
+			if has[name] {
+				continue
+			}
+			has[name] = true
+			note, path := f.Name+" imports "+name+", which is not in the program: ", filepath.Join(dir, name)
+			if _, err := os.Stat(path + ".py"); err == nil {
+				notes = append(notes, note+"name "+path+".py too")
+			} else if info, err := os.Stat(path); err == nil && info.IsDir() {
+				notes = append(notes, note+"a folder cannot be packed; move its code into files, or install it")
 			}
 		}
 	}
