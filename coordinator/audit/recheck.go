@@ -481,8 +481,8 @@ func (k *Recheck) Report() *schemas.Rechecks {
 			continue
 		}
 		if noted++; noted <= maxNotes {
-			m.Notes = append(m.Notes, fmt.Sprintf("rechecks: %d of %d due at trials of %s were not made: %s",
-				x.left, len(x.chosen), x.Description(), x.reason))
+			m.Notes = append(m.Notes, fmt.Sprintf("rechecks: %d of %d due at trials of cell %s (%s) were not made: %s",
+				x.left, len(x.chosen), x.Key.Short(), x.Description(), x.reason))
 		}
 	}
 	if more := noted - maxNotes; more > 0 {

@@ -43,6 +43,7 @@ func assemble(l *layout, all []checkedInstance, r *sweep.Reporter) (*Plan, error
 		index[c.Key] = len(p.Cells)
 		p.Cells, origins = append(p.Cells, c), append(origins, x)
 	}
+	trial.NameAxes(p.Cells)
 	p.Warnings = warnings(p.Cells)
 	p.Metrics = l.metrics(p.Cells)
 	p.description, p.notes = l.explain(p.Cells, origins)

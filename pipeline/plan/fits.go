@@ -11,7 +11,6 @@ import (
 	"github.com/shatterlab/shatter/schemas"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
-	"github.com/shatterlab/shatter/pipeline/problem/distribution"
 	"github.com/shatterlab/shatter/pipeline/sweep"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
@@ -273,7 +272,7 @@ func (f *fitter) groups(terms []term, form estimate.Form, path string, r *sweep.
 			}
 			values := f.origins[cell].fixedBut(names, c)
 			if c.Kind().Rounds() && !slices.ContainsFunc(names, f.isRounds) {
-				values = append(values, fixedValue{trial.RoundsAxis, rounds, formatValue(float64(rounds))})
+				values = append(values, fixedValue{Name: trial.RoundsAxis, Value: rounds, text: formatValue(float64(rounds))})
 			}
 			id, err := trial.Canonical([]any{apply, values})
 			if err != nil {
@@ -377,8 +376,7 @@ func nameGroups(groups []FitGroup, fixed [][]fixedValue) {
 	for i := range groups {
 		var words []string
 		for _, v := range fixed[i] {
-			absent := v.text == "0" && isDistributionKey(v.Name) // in the problem of this group
-			if len(values[groups[i].Algorithm+" "+v.Name]) > 1 && !absent {
+			if len(values[groups[i].Algorithm+" "+v.Name]) > 1 && !v.absent {
 				words = append(words, v.Name+" "+v.text)
 			}
 		}
@@ -386,16 +384,12 @@ func nameGroups(groups []FitGroup, fixed [][]fixedValue) {
 	}
 }
 
-// isDistributionKey reports whether only some distributions take the key, such as mass.
-func isDistributionKey(name string) bool {
-	return slices.ContainsFunc(distribution.Keys(), func(k *distribution.Key) bool { return k.Name == name })
-}
-
 // A fixedValue is a value that all points of a group share.
 type fixedValue struct {
-	Name  string
-	Value any // compared between cells
-	text  string
+	Name   string
+	Value  any // compared between cells
+	text   string
+	absent bool // the key does not apply to the group
 }
 
 // fixedBut returns the values that stay fixed when the numbers named vary, about in the order of
@@ -410,7 +404,7 @@ func (d *draft) fixedBut(names []string, c *trial.Cell) []fixedValue {
 	var fixed []fixedValue
 	put := func(name string, value any) {
 		if !varies[name] {
-			fixed = append(fixed, fixedValue{name, value, formatValue(value)})
+			fixed = append(fixed, fixedValue{Name: name, Value: value, text: formatValue(value), absent: value == nil})
 		}
 	}
 	for _, k := range trial.KeyColumns() {
@@ -419,18 +413,21 @@ func (d *draft) fixedBut(names []string, c *trial.Cell) []fixedValue {
 		case c.Problem.Plugin != nil && (k.Name == "d" || k.Name == "domain"): // its parameters determine them
 		case k.Name == "data":
 			if data := c.Problem.Data; data != nil && !varies["data"] {
-				fixed = append(fixed, fixedValue{"data", data, filepath.Base(data.File) + " " + data.Label})
+				text := filepath.Base(data.File) + " " + data.Label
+				fixed = append(fixed, fixedValue{Name: "data", Value: data, text: text})
 			}
 			if matrix := c.Problem.Matrix; matrix != nil && !varies["file"] {
-				fixed = append(fixed, fixedValue{"file", matrix.Digest, filepath.Base(matrix.File)})
+				fixed = append(fixed, fixedValue{Name: "file", Value: matrix.Digest, text: filepath.Base(matrix.File)})
 			}
 			if len(d.entry.grid.Problem.Test) > 0 {
 				put("test", float64(c.Problem.Test))
 			}
 		case k.Name == "reference":
 			put("reference", scalar(d.setting.reference))
-		case !k.Has(trial.Derived):
+		case !k.Has(trial.Derived) && !varies[k.Name]:
 			put(k.Name, plainValue(k, c))
+			noiseless := k.Has(trial.FromZero) && c.Problem.Noise.Kind != "none" // a rate of 0 that the file states
+			fixed[len(fixed)-1].absent = k.Value(c) == nil && !noiseless
 		}
 		if k.Name == "adversary" {
 			for _, name := range d.entry.paramsBut(varies) {

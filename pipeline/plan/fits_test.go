@@ -213,3 +213,43 @@ fits: [%s]
 		}
 	}
 }
+
+// Names of groups and descriptions of cells distinguish the cells of an algorithm, and name no key
+// that does not apply to them.
+func TestNamesOfCells(t *testing.T) {
+	p := mustResolve(t, `name: x
+algorithms: [expmech/em]
+privacy: {epsilon: [0.5, 1]}
+goal: {alpha: [0.1, 0.2], beta: 0.1}
+n: {from: 16, to: 1e6}
+grids:
+  - problem: {class: points, domain: [64, 2^8], distribution: needle, mass: 0.1}
+  - problem: {class: parities, d: 4, distribution: uniform, noise: {kind: random, rate: [0, 0.1]}}
+fits: [{model: power, in: epsilon}]
+`, algorithms(), "")
+	want := []string{
+		"class points, domain 64, distribution needle, mass 0.1, target middle, noise none, alpha 0.1",
+		"class points, domain 64, distribution needle, mass 0.1, target middle, noise none, alpha 0.2",
+		"class points, domain 256, distribution needle, mass 0.1, target middle, noise none, alpha 0.1",
+		"class points, domain 256, distribution needle, mass 0.1, target middle, noise none, alpha 0.2",
+		"class parities, d 4, distribution uniform, target random, noise random, noise_rate 0, alpha 0.1",
+		"class parities, d 4, distribution uniform, target random, noise random, noise_rate 0, alpha 0.2",
+		"class parities, d 4, distribution uniform, target random, noise random, noise_rate 0.1, alpha 0.1",
+		"class parities, d 4, distribution uniform, target random, noise random, noise_rate 0.1, alpha 0.2",
+	}
+	var got []string
+	for _, g := range p.Fits[0].Groups {
+		got = append(got, g.Words)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	described := map[string]bool{}
+	for _, c := range p.Cells {
+		described[c.Description()] = true
+	}
+	const one = "expmech/em on points, needle, domain 64, epsilon 0.5, mass 0.1, target middle, noise none, alpha 0.1"
+	if len(described) != len(p.Cells) || !described[one] {
+		t.Errorf("%d descriptions of %d cells: %v", len(described), len(p.Cells), described)
+	}
+}

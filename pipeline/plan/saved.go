@@ -202,6 +202,7 @@ func (s *savedPlan) decode() (*Plan, error) {
 		}
 		p.Cells = append(p.Cells, c)
 	}
+	trial.NameAxes(p.Cells)
 	return p, s.checkWhole(p)
 }
 

@@ -19,7 +19,7 @@ func (r *Result) WrongDirections() (lines []string) {
 		switch {
 		case !row.Falls || c.Find != nil || c.Rung != nil && told[c.Rung.Ladder]:
 		case c.Rung == nil:
-			lines = append(lines, fmt.Sprintf("n: %s (cell %s): %s", c.As, c.Key.Short(), row.Reason))
+			lines = append(lines, fmt.Sprintf("n: %s (cell %s): %s", c.Description(), c.Key.Short(), row.Reason))
 		default:
 			told[c.Rung.Ladder] = true
 			at := fmt.Sprintf(" at n = %d", c.N[0])

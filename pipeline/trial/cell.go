@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,6 +58,8 @@ type Cell struct {
 	MaxTrials int64   `json:",omitzero"` // find mode and rungs: limit of the trials of the search
 	Rung      *Rung   `json:"-"`         // search over another number than n, at size N[0]; workers do not need it
 	Limits    Limits  `json:",omitzero"`
+
+	Axes []string `json:"-"` // columns in which cells of the algorithm differ: see NameAxes
 
 	Metrics    []string            // names of the metrics of algorithm and task, ascending
 	Bounds     Bounds              `json:"-"` // workers do not need them
@@ -269,7 +272,57 @@ func (c *Cell) Description() string {
 			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %v", x.name, x.value)))
 		}
 	}
+	for _, k := range axisColumns {
+		if slices.Contains(c.Axes, k.Name) && !slices.Contains(described, k.Name) && k.Value(c) != nil {
+			parts = append(parts, fmt.Sprintf("%s %v", k.Name, k.Value(c)))
+		}
+	}
+	for _, name := range c.Axes {
+		if name, ok := strings.CutPrefix(name, schemas.ParamPrefix); ok && c.Param(name) != nil {
+			parts = append(parts, fmt.Sprintf("%s %v", name, c.Param(name)))
+		}
+	}
 	return strings.Join(parts, ", ")
+}
+
+// described lists the columns that the description of every cell has.
+var described = []string{"class", "distribution", "domain", "d", "margin", "noise_rate", "epsilon"}
+
+// axisColumns holds the columns of the axes of a sweep, except parameters.
+var axisColumns = append(slices.DeleteFunc(KeyColumns(), func(k KeyColumn) bool { return k.Has(Derived) }),
+	whole(0, "test", "", func(c *Cell) int64 { return int64(c.Problem.Test) }),
+	whole(0, "n", "", func(c *Cell) int64 {
+		if c.Rung == nil || c.Rung.OverRounds() {
+			return 0
+		}
+		return c.N[0]
+	}))
+
+// NameAxes sets the Axes of the cells of a sweep.
+func NameAxes(cells []*Cell) {
+	axes, first := map[string][]string{}, map[string]*Cell{} // by algorithm
+	for _, c := range cells {
+		other := first[c.As]
+		if other == nil {
+			first[c.As] = c
+			continue
+		}
+		add := func(name string, differs func() bool) {
+			if !slices.Contains(axes[c.As], name) && differs() {
+				axes[c.As] = append(axes[c.As], name)
+			}
+		}
+		for _, k := range axisColumns {
+			add(k.Name, func() bool { return k.Value(c) != k.Value(other) })
+		}
+		for name, value := range c.AllParams() {
+			add(schemas.ParamPrefix+name, func() bool { return value != other.Param(name) })
+		}
+	}
+	for _, c := range cells {
+		slices.Sort(axes[c.As])
+		c.Axes = axes[c.As]
+	}
 }
 
 // DescriptionAt describes the cell at a sample size.

@@ -39,6 +39,9 @@ func (t *table) report(missing float64) *Report {
 	}
 	add("label %q: %q is +1, %q is -1", d.Label, d.Positive, negative)
 	add("%s", t.chosen())
+	if len(d.Scale.Ranges) > 0 {
+		add("scaled: each feature from its range to [-1, 1], then each row divided by sqrt(%d)", t.divided())
+	}
 	if left, n := t.leftOut(); left != "" {
 		add("left out: %s", left)
 		warn("%s left out: %s. To choose columns, list them in problem.data.features (numbers) or "+

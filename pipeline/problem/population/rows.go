@@ -219,11 +219,7 @@ func (t *table) byRanges() func(row []float64) (beyond bool) {
 	for _, c := range t.features {
 		ranges = append(ranges, t.spec.Scale.Ranges[c.name])
 	}
-	columns := len(ranges) + len(t.categories)
-	if t.spec.Bias {
-		columns++
-	}
-	root := math.Sqrt(float64(columns))
+	root := math.Sqrt(float64(t.divided()))
 	return func(row []float64) (beyond bool) {
 		for j, v := range row {
 			if j < len(ranges) {
@@ -235,4 +231,13 @@ func (t *table) byRanges() func(row []float64) (beyond bool) {
 		}
 		return beyond
 	}
+}
+
+// divided returns the number of columns in use, by whose root byRanges divides.
+func (t *table) divided() int {
+	columns := len(t.features) + len(t.categories)
+	if t.spec.Bias {
+		columns++
+	}
+	return columns
 }

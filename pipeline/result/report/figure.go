@@ -184,7 +184,7 @@ func (g group) figure(s *Sweep, m measure, c Choice, x string) (f Figure, longes
 	if f.Loose {
 		f.spread(g.distinctOf(g.all(), algorithmKey))
 	}
-	f.makeAxes(withUnit(m.title, m.unit), axes, m.kind == kindCurve)
+	f.makeAxes(m, axes)
 	return f, longest
 }
 
@@ -324,12 +324,16 @@ func (f *Figure) spread(algorithms []string) {
 
 // makeAxes makes the axes, moves values outside an axis to its ends, and draws level lines from end
 // to end.
-func (f *Figure) makeAxes(title string, axes scale, isRate bool) {
+func (f *Figure) makeAxes(m measure, axes scale) {
 	var xs, ys []float64
 	below := false // some value cannot be placed on a logarithmic axis
 	for _, l := range f.Lines {
 		for points := range l.all() {
-			for _, p := range points {
+			for i := range points {
+				p := &points[i]
+				if m.kind == kindSize && !axes.logY && p.High-p.Low < math.Inf(1) {
+					p.Y = (p.Low + p.High) / 2 // the middle on this axis
+				}
 				xs, ys = append(xs, p.X), append(ys, p.Y, p.Low, p.High)
 				below = below || p.Y <= 0
 			}
@@ -341,7 +345,7 @@ func (f *Figure) makeAxes(title string, axes scale, isRate bool) {
 	if f.X.Ticks == nil {
 		f.X = newAxis(f.X.Title, xs, axes.logX, true)
 	}
-	if isRate && !axes.logY {
+	if m.kind == kindCurve && !axes.logY {
 		ys = []float64{0, 1}
 	}
 	positive := slices.DeleteFunc(slices.Clone(ys), func(v float64) bool { return !(v > 0) })
@@ -350,7 +354,7 @@ func (f *Figure) makeAxes(title string, axes scale, isRate bool) {
 			f.Caption = append(f.Caption, "The axis is logarithmic: values that are not above 0 stand at its lower edge.")
 		}
 	}
-	f.Y = newAxis(title, ys, axes.logY, false)
+	f.Y = newAxis(withUnit(m.title, m.unit), ys, axes.logY, false)
 	for i := range f.Lines {
 		l := &f.Lines[i]
 		for points := range l.all() {
