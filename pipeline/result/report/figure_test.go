@@ -19,6 +19,8 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
@@ -379,5 +381,26 @@ func TestPageSize(t *testing.T) {
 	rest, err := io.ReadAll(z)
 	if n := bytes.Count(rest, []byte("<tr id=")); err != nil || n != maxRows-maxShownRows {
 		t.Errorf("%d rows are packed, %v", n, err)
+	}
+}
+
+// Figures show Greek letters, also as shapes in PDF. Tooltips and captions have the words of columns.
+func TestGreekLetters(t *testing.T) {
+	face := font.DefaultCache.Lookup(style(textSize).Font, textSize)
+	for name, letter := range letters {
+		if outline := shape(face, vg.Point{}, []rune(letter)[0]); len(outline) < 10 {
+			t.Errorf("%s has the outline %v", name, outline)
+		}
+	}
+	f := named(t, learned(t, 10), "n-parities-epsilon")
+	var b bytes.Buffer
+	if err := f.SVG(&b, 3); err != nil {
+		t.Fatal(err)
+	}
+	if svg := b.String(); !strings.Contains(svg, ">ε</text>") || !strings.Contains(svg, "\nepsilon: 0.5") {
+		t.Error(svg)
+	}
+	if got := greek("acme/delta, epsilon 0.5, delta 1e-06, 1 - beta"); got != "acme/delta, ε 0.5, δ 1e-06, 1 - β" {
+		t.Error(got)
 	}
 }

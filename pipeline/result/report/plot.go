@@ -144,7 +144,7 @@ var dates = regexp.MustCompile(`/(Creation|Mod)Date \(D:\d{14}\)`)
 // PDF writes the figure as PDF with its font embedded; width is in inches.
 func (f *Figure) PDF(w io.Writer, width float64) error {
 	var b bytes.Buffer
-	c := vgpdf.New(f.size(width))
+	c := outlines{vgpdf.New(f.size(width))}
 	f.draw(draw.New(c))
 	if _, err := c.WriteTo(&b); err != nil {
 		return fmt.Errorf("write figure %s: %w", f.Name, err)
@@ -212,9 +212,9 @@ func (f *Figure) drawPlot(c draw.Canvas) (tips []tip) {
 	middle := data.Center()
 	s := style(textSize)
 	s.XAlign = draw.XCenter
-	c.FillText(s, vg.Point{X: middle.X, Y: c.Min.Y + 2}, f.X.Title)
+	c.FillText(s, vg.Point{X: middle.X, Y: c.Min.Y + 2}, greek(f.X.Title))
 	s.Rotation = math.Pi / 2
-	c.FillText(s, vg.Point{X: c.Min.X + textSize, Y: middle.Y}, f.Y.Title)
+	c.FillText(s, vg.Point{X: c.Min.X + textSize, Y: middle.Y}, greek(f.Y.Title))
 	x, y := p.Transforms(&data)
 	for _, l := range f.Lines {
 		if l.Level {
@@ -264,6 +264,11 @@ type entry struct {
 
 // entries returns the items of the legend: the lines, then the marks of bounds.
 func (f *Figure) entries() (all []entry) {
+	defer func() {
+		for i := range all {
+			all[i].text = greek(all[i].text)
+		}
+	}()
 	for i, l := range f.Lines {
 		if l.Name == "" {
 			continue
