@@ -300,7 +300,7 @@ var axisColumns = append(slices.DeleteFunc(KeyColumns(), func(k KeyColumn) bool 
 
 // NameAxes sets the Axes of the cells of a sweep.
 func NameAxes(cells []*Cell) {
-	axes, first := map[string][]string{}, map[string]*Cell{} // by algorithm
+	axes, first := map[string][]string{}, map[string]*Cell{} // algorithm to columns, and to its first cell
 	for _, c := range cells {
 		other := first[c.As]
 		if other == nil {
