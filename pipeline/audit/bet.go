@@ -78,7 +78,7 @@ func events(history [][2]result) (all []event) {
 // mean of this factor is at most 1.
 type bet struct {
 	event
-	stake float64
+	ratio, delta, stake float64
 }
 
 // maxStake is the largest share of the greatest permitted stake.
@@ -107,19 +107,24 @@ func count(e event, history [][2]result) counted {
 	return c
 }
 
-// choose returns the bet with the largest expected growth of the wealth's logarithm, if each
-// frequency among m pairs, smoothed, is a probability. A stake of 0 means that no bet gains.
-func choose(all []counted, m int, ratio, delta float64) (best bet) {
-	most, growth := maxStake/(ratio+delta), 0.0
+// choose returns the bet against a number of a form with the largest expected growth of the
+// wealth's logarithm, if each frequency among m pairs, smoothed, is a probability. A stake of 0 means
+// that no bet gains.
+func choose(all []counted, m int, f form, number float64) (best bet) {
+	growth := 0.0
 	for _, c := range all {
 		p, q := (float64(c.in)+0.5)/float64(m+1), (float64(c.out)+0.5)/float64(m+1)
 		p, q = p-float64(caution*math.Sqrt(p*(1-p)/float64(m))), q+float64(caution*math.Sqrt(q*(1-q)/float64(m)))
+		if p <= q {
+			continue
+		}
+		ratio, delta := f.tangent(number, p, q)
 		if p <= float64(ratio*q)+delta {
 			continue
 		}
 		odds := [4]float64{p * (1 - q), p * q, (1 - p) * q, (1 - p) * (1 - q)}
 		gains := [4]float64{1 - delta, 1 - ratio - delta, -ratio - delta, -delta}
-		low, high := 0.0, most
+		low, high := 0.0, maxStake/(ratio+delta)
 		for range 30 {
 			stake, slope := (low+high)/2, 0.0
 			for i, gain := range gains {
@@ -136,23 +141,23 @@ func choose(all []counted, m int, ratio, delta float64) (best bet) {
 			g += float64(odds[i] * math.Log1p(low*gain))
 		}
 		if g > growth {
-			best, growth = bet{c.event, low}, g
+			best, growth = bet{c.event, ratio, delta, low}, g
 		}
 	}
 	return best
 }
 
 // gain returns the logarithm of the factor by which a pair of trials changes the wealth.
-func (b bet) gain(pair [2]result, ratio, delta float64) float64 {
+func (b bet) gain(pair [2]result) float64 {
 	if b.stake == 0 {
 		return 0
 	}
-	won := -delta
+	won := -b.delta
 	if b.holds(pair[b.favors]) {
 		won++
 	}
 	if b.holds(pair[1-b.favors]) {
-		won -= ratio
+		won -= b.ratio
 	}
 	return math.Log1p(b.stake * won)
 }

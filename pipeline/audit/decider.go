@@ -12,6 +12,7 @@ import (
 // A Claim is the guarantee to test, at some sample sizes.
 type Claim struct {
 	Epsilon, Delta float64
+	Mu, Rho        float64 // Gaussian and zero-concentrated privacy; 0: not stated
 	Sizes          []int64
 	Trials         int     // largest number of trials at each size
 	Confidence     float64 // probability that no claim of the whole table is refuted wrongly
@@ -28,8 +29,8 @@ type Decider struct {
 // A size holds the trials of one sample size.
 type size struct {
 	n          int64
-	limit      int // number of trials
-	process    *process
+	limit      int           // number of trials
+	processes  []*process    // one for each form
 	read       int           // trials that were read, an even number
 	failed     int           // number of failed trials among them
 	known      map[int]trial // trials beyond
@@ -42,16 +43,24 @@ type trial struct {
 	side float64 // NaN for failed trials
 }
 
-// level is the error probability of each sample size of each cell.
-func (c Claim) level() float64 { return (1 - c.Confidence) / float64(c.Cells*len(c.Sizes)) }
+// start returns a process for each form of the claim, at one sample size. They share its part of the
+// error probability.
+func (c Claim) start() (all []*process) {
+	forms := c.forms()
+	level := (1 - c.Confidence) / float64(c.Cells*len(c.Sizes)*len(forms))
+	for _, f := range forms {
+		all = append(all, newProcess(f, level))
+	}
+	return all
+}
 
 // Least returns the number of trials at one sample size that refute the claim if the two samples of
 // every pair always give different models. It is at most Trials+1: that many do not suffice.
 func (c Claim) Least() int {
-	p := newProcess(c.Epsilon, c.Delta, c.level())
+	x := size{processes: c.start()}
 	different := [2]result{{values: make([]float64, len(Features))}, {values: slices.Repeat([]float64{1}, len(Features))}}
 	for trials := 2; trials <= c.Trials; trials += 2 {
-		if p.add(PairOf(int64(trials-2)), different); p.refuted == steps {
+		if x.add(PairOf(int64(trials-2)), different); x.refuted() {
 			return trials
 		}
 	}
@@ -62,7 +71,7 @@ func (c Claim) Least() int {
 func NewDecider(c Claim) *Decider {
 	d := &Decider{claim: c}
 	for _, n := range slices.Sorted(slices.Values(c.Sizes)) {
-		d.sizes = append(d.sizes, &size{n: n, limit: c.Trials &^ 1, process: newProcess(c.Epsilon, c.Delta, c.level()),
+		d.sizes = append(d.sizes, &size{n: n, limit: c.Trials &^ 1, processes: c.start(),
 			known: map[int]trial{}, lost: map[int]string{}})
 	}
 	return d
@@ -129,7 +138,7 @@ func (x *size) readOn() {
 		if first == 1 {
 			pair = [2]result{b.result, a.result}
 		}
-		x.process.add(PairOf(int64(x.read)), pair)
+		x.add(PairOf(int64(x.read)), pair)
 		for i, t := range []trial{a, b} {
 			delete(x.known, x.read+i)
 			if t.failed {
@@ -140,7 +149,15 @@ func (x *size) readOn() {
 	}
 }
 
-func (x *size) refuted() bool { return x.process.refuted == steps }
+func (x *size) add(which int, pair [2]result) {
+	for _, p := range x.processes {
+		p.add(which, pair)
+	}
+}
+
+func (x *size) refuted() bool {
+	return slices.ContainsFunc(x.processes, func(p *process) bool { return p.refuted == steps })
+}
 
 // atLoss reports whether the next pair has a lost trial.
 func (x *size) atLoss() bool { return x.lost[x.read] != "" || x.lost[x.read+1] != "" }
@@ -195,10 +212,10 @@ func (d *Decider) Left() (blocks []estimate.Block) {
 // Done reports whether every size is done.
 func (d *Decider) Done() bool { return len(d.Needs()) == 0 }
 
-// Result returns what was found so far. Its Audit holds the largest refuted epsilon of all sizes.
+// Result returns what was found so far. Its Audit holds the largest refuted numbers of all sizes.
 func (d *Decider) Result() estimate.Result {
-	r := estimate.Result{Status: estimate.StatusUndecided, Audit: &estimate.Audit{Epsilon: d.claim.Epsilon}}
-	failed := 0
+	r := estimate.Result{Status: estimate.StatusUndecided, Audit: &estimate.Audit{Low: map[string]float64{}}}
+	failed, refuted := 0, 0
 	var lost, infeasible string
 	for _, x := range d.sizes {
 		if x.read > 0 {
@@ -206,10 +223,15 @@ func (d *Decider) Result() estimate.Result {
 		}
 		r.Trials, failed = r.Trials+int64(x.read), failed+x.failed
 		r.Audit.Pairs += int64(x.read / 2)
-		if low := x.process.epsilonLow(); low > r.Audit.EpsilonLow {
-			r.Audit.EpsilonLow, r.Audit.Event = low, fmt.Sprintf("n = %d, %s", x.n, x.process.event)
+		for _, p := range x.processes {
+			r.Audit.Low[p.name] = max(r.Audit.Low[p.name], p.low())
+			if p.refuted > refuted {
+				refuted, r.Audit.Event = p.refuted, fmt.Sprintf("n = %d, %s", x.n, p.event)
+			}
+			if p.refuted == steps && r.Audit.Refuted == "" {
+				r.Audit.Refuted = p.words
+			}
 		}
-		r.Audit.Refuted = r.Audit.Refuted || x.refuted()
 		infeasible = cmp.Or(x.infeasible, infeasible)
 		if x.atLoss() && !x.refuted() && x.infeasible == "" {
 			lost = fmt.Sprintf("a trial at n = %d was lost: %s", x.n, cmp.Or(x.lost[x.read], x.lost[x.read+1]))

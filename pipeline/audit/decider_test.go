@@ -76,7 +76,7 @@ func TestDecider(t *testing.T) {
 		{4, 2500, true, estimate.StatusDecided},
 	} {
 		want := play(t, NewDecider(claim), c.noise, c.lost, nil)
-		if want.Audit.Refuted != c.refuted || want.Status != c.status {
+		if (want.Audit.Refuted != "") != c.refuted || want.Status != c.status {
 			t.Errorf("%+v: %+v, audit %+v", c, want, want.Audit)
 		}
 		for seed := range uint64(3) {
@@ -98,7 +98,7 @@ func TestLeast(t *testing.T) {
 			for rep := range claim.Trials {
 				d.AddFeatures(10, rep, estimate.Miss, func(string) float64 { return float64(Side(int64(rep), 0)) })
 			}
-			if refuted := d.Result().Audit.Refuted; refuted != (claim.Trials == least) {
+			if refuted := d.Result().Audit.Refuted != ""; refuted != (claim.Trials == least) {
 				t.Errorf("epsilon %v, %d of at least %d trials: refuted %v", epsilon, claim.Trials, least, refuted)
 			}
 		}

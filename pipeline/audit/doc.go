@@ -6,7 +6,8 @@
 //
 //	P(E) <= e^epsilon Q(E) + delta
 //
-// where P and Q are the distributions for the two samples. If the claim is true, the bets multiply
+// where P and Q are the distributions for the two samples, or against a claim of Gaussian or
+// zero-concentrated privacy in the same way. If the claim is true, the bets multiply
 // their wealth by 1/level or more with probability at most level (Ville 1939), however the events and
 // the stakes follow from earlier trials. So a refutation is right with that confidence.
 //

@@ -2,18 +2,17 @@ package audit
 
 import "math"
 
-// steps is the number of epsilons, from the claimed one down, that a process tests.
+// steps is the number of numbers, from the stated one down, that a process tests.
 const steps = 20
 
-// A process tests whether an algorithm is (epsilon, delta)-private at one sample size, for several
-// epsilons. Each kind of pair has wealth of its own, and the mean of them counts.
+// A process tests whether an algorithm keeps one form of its guarantee at one sample size, for several
+// numbers. Each kind of pair has wealth of its own, and the mean of them counts.
 type process struct {
-	epsilons [steps]float64 // ascending; the last one is claimed
-	delta    float64
-	goal     float64 // logarithm of the wealth that refutes
-	kinds    []kind  // index: as in Pairs
-	refuted  int     // number of refuted epsilons
-	event    string  // event with the most wealth when the last of them was refuted
+	form
+	goal    float64 // logarithm of the wealth that refutes
+	kinds   []kind  // index: as in Pairs
+	refuted int     // number of refuted numbers
+	event   string  // event with the most wealth when the last of them was refuted
 }
 
 // A kind holds the bets on one kind of pair.
@@ -28,11 +27,8 @@ type kind struct {
 // firstBet is the number of pairs of a kind before the first bet.
 const firstBet = 8
 
-func newProcess(epsilon, delta, level float64) *process {
-	p := &process{delta: delta, goal: -math.Log(level), kinds: make([]kind, len(Pairs))}
-	for i := range p.epsilons {
-		p.epsilons[i] = epsilon * float64(i+1) / steps
-	}
+func newProcess(f form, level float64) *process {
+	p := &process{form: f, goal: -math.Log(level), kinds: make([]kind, len(Pairs))}
 	for i := range p.kinds {
 		p.kinds[i].next = firstBet
 	}
@@ -43,10 +39,10 @@ func newProcess(epsilon, delta, level float64) *process {
 func (p *process) add(which int, pair [2]result) {
 	k := &p.kinds[which]
 	for i := p.refuted; i < steps; i++ {
-		k.wealth[i] += k.bets[i].gain(pair, math.Exp(p.epsilons[i]), p.delta)
+		k.wealth[i] += k.bets[i].gain(pair)
 	}
 	k.history = append(k.history, pair)
-	// A claim of a smaller epsilon implies every larger one, so refutations come in order.
+	// A claim of a smaller number implies every larger one, so refutations come in order.
 	for p.refuted < steps && p.logWealth(p.refuted) >= p.goal {
 		p.event = p.describe(p.refuted)
 		p.refuted++
@@ -57,21 +53,22 @@ func (p *process) add(which int, pair [2]result) {
 	}
 }
 
+// number returns the number with an index, in ascending order; the last one is stated.
+func (p *process) number(i int) float64 { return p.stated * float64(i+1) / steps }
+
 func (k *kind) chooseBets(p *process) {
 	var all []counted
 	for _, e := range events(k.history) {
 		all = append(all, count(e, k.history))
 	}
 	for i := p.refuted; i < steps; i++ {
-		if ratio := math.Exp(p.epsilons[i]); !math.IsInf(ratio, 1) {
-			if k.bets[i] = choose(all, len(k.history), ratio, p.delta); k.bets[i].stake > 0 {
-				k.last[i] = k.bets[i].event
-			}
+		if k.bets[i] = choose(all, len(k.history), p.form, p.number(i)); k.bets[i].stake > 0 {
+			k.last[i] = k.bets[i].event
 		}
 	}
 }
 
-// logWealth returns the logarithm of the mean wealth against an epsilon.
+// logWealth returns the logarithm of the mean wealth against a number.
 func (p *process) logWealth(i int) float64 {
 	top, sum := math.Inf(-1), 0.0
 	for _, k := range p.kinds {
@@ -83,7 +80,7 @@ func (p *process) logWealth(i int) float64 {
 	return top + math.Log(sum/float64(len(p.kinds)))
 }
 
-// describe names the pair and the event with the most wealth against an epsilon.
+// describe names the pair and the event with the most wealth against a number.
 func (p *process) describe(i int) string {
 	best := 0
 	for j := range p.kinds {
@@ -94,10 +91,5 @@ func (p *process) describe(i int) string {
 	return "pair " + Pairs[best].Name + ": " + p.kinds[best].last[i].describe()
 }
 
-// epsilonLow returns the largest refuted epsilon; 0: none.
-func (p *process) epsilonLow() float64 {
-	if p.refuted == 0 {
-		return 0
-	}
-	return p.epsilons[p.refuted-1]
-}
+// low returns the largest refuted number; 0: none.
+func (p *process) low() float64 { return p.number(p.refuted - 1) }

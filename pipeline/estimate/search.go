@@ -72,11 +72,10 @@ type Result struct {
 
 // An Audit is the result of a test of a privacy guarantee.
 type Audit struct {
-	Epsilon    float64 // claimed
-	EpsilonLow float64 // largest epsilon that the trials refute; 0: none
-	Event      string  // event that refutes it
-	Pairs      int64   // number of pairs of trials that were read
-	Refuted    bool    // the trials refute the claim
+	Low     map[string]float64 // largest refuted epsilon, mu and rho; 0: none
+	Event   string             // event that refutes the largest share of one of them
+	Pairs   int64              // number of pairs of trials that were read
+	Refuted string             // claim that the trials refute; "": none
 }
 
 // A Point counts the trials read at one sample size: repetitions 0..Consumed-1, of which Successes

@@ -154,13 +154,18 @@ var findColumns = []schemas.ColumnOf[TableRow]{
 var auditColumns = []schemas.ColumnOf[TableRow]{
 	float("epsilon_low", "task audit: largest epsilon, of 20 up to the claimed one, that the trials refute "+
 		"at delta, with the confidence of the table; null if they refute none",
-		func(r *TableRow) float64 { return nonzero(r.Audit.EpsilonLow) }),
-	label("event", "task audit: event that refutes epsilon_low: n, the pair of samples, and what is too "+
-		"likely with one of them", func(r *TableRow) string { return r.Audit.Event }),
+		func(r *TableRow) float64 { return nonzero(r.Audit.Low["epsilon"]) }),
+	float("mu_low", "task audit: the same for mu, under mu-Gaussian differential privacy; null if the guarantee "+
+		"states no mu", func(r *TableRow) float64 { return nonzero(r.Audit.Low["mu"]) }),
+	float("rho_low", "task audit: the same for rho, under rho-zero-concentrated differential privacy; null if "+
+		"the guarantee states no rho", func(r *TableRow) float64 { return nonzero(r.Audit.Low["rho"]) }),
+	label("event", "task audit: event that refutes epsilon_low, mu_low or rho_low, whichever is the largest "+
+		"share of the claimed one: n, the pair of samples, and what is too likely with one of them",
+		func(r *TableRow) string { return r.Audit.Event }),
 	count("pairs", "task audit: number of pairs of trials that were read, one with each sample",
 		func(r *TableRow) int64 { return r.Audit.Pairs }),
-	flag("refuted", "task audit: the trials refute the claimed epsilon at its delta",
-		func(r *TableRow) bool { return r.Audit.Refuted }),
+	flag("refuted", "task audit: the trials refute the guarantee: the claimed epsilon at its delta, mu or rho",
+		func(r *TableRow) bool { return r.Audit.Refuted != "" }),
 }
 
 // rungText returns a text of the row's rung; "" if the row has none.

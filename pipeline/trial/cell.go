@@ -167,8 +167,8 @@ func (c *Cell) Kind() *task.Task { return task.Of(c.Task) }
 // Claim returns the guarantee that an audit of the cell tests, in a table with that many cells.
 func (c *Cell) Claim(cells int) audit.Claim {
 	return audit.Claim{
-		Epsilon: c.Guarantee.GetEpsilon(), Delta: c.Guarantee.GetDelta(), Sizes: c.N, Trials: c.Trials,
-		Confidence: estimate.ListConfidence, Cells: cells,
+		Epsilon: c.Guarantee.GetEpsilon(), Delta: c.Guarantee.GetDelta(), Mu: c.Guarantee.GetMu(), Rho: c.Guarantee.GetRho(),
+		Sizes: c.N, Trials: c.Trials, Confidence: estimate.ListConfidence, Cells: cells,
 	}
 }
 

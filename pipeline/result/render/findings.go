@@ -118,8 +118,14 @@ func auditSentences(s *sheet.Sheet) (lines []string) {
 		}
 		line := fmt.Sprintf("%s: the guarantee of epsilon %s is %s %s pairs of trials", text("algorithm"), text("epsilon"),
 			verdict, text("pairs"))
-		if low := text("epsilon_low"); low != "" {
-			line += fmt.Sprintf(", which refute epsilon %s (%s)", low, text("event"))
+		var refuted []string
+		for _, number := range []string{"epsilon", "mu", "rho"} {
+			if low := text(number + "_low"); low != "" {
+				refuted = append(refuted, number+" "+low)
+			}
+		}
+		if refuted != nil {
+			line += fmt.Sprintf(", which refute %s (%s)", strings.Join(refuted, ", "), text("event"))
 		}
 		lines = append(lines, line)
 	}

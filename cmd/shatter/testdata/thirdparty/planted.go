@@ -9,7 +9,7 @@ import (
 )
 
 type plantedParams struct {
-	Bug string `doc:"mistake in the noise" choices:"honest,no-noise,sensitivity,first,scaled,seed,outlier,composition"`
+	Bug string `doc:"mistake" choices:"honest,no-noise,sensitivity,first,scaled,seed,outlier,composition,gaussian,half"`
 }
 
 // planted declares a threshold at the noisy sum of the labels and contains a mistake.
@@ -17,7 +17,11 @@ var planted = algo.Algorithm[plantedParams]{
 	Name: "third/planted", Version: "1.0.0", Doc: "Releases a noisy sum with a planted mistake.",
 	Defaults: plantedParams{Bug: "honest"},
 	Guarantee: func(s *algo.Setting[plantedParams]) (algo.Guarantee, error) {
-		return algo.Guarantee{Pure: true, Epsilon: s.Epsilon, Source: "its author says so"}, nil
+		g := algo.Guarantee{Pure: true, Epsilon: s.Epsilon, Source: "its author says so"}
+		if s.Params.Bug == "gaussian" || s.Params.Bug == "half" {
+			g.Pure, g.Delta, g.Mu = false, s.Delta, 1
+		}
+		return g, nil
 	},
 	Learn: func(_ context.Context, t *algo.Trial[plantedParams], sample *algo.Data) (algo.Model, error) {
 		r := t.Rand
@@ -44,6 +48,10 @@ var planted = algo.Algorithm[plantedParams]{
 			scale /= float64(sample.Len() + 1)
 		case "outlier":
 			sum = points
+		case "gaussian":
+			return algo.Threshold(sum + 2*r.NormFloat64()), nil
+		case "half":
+			return algo.Threshold(sum + r.NormFloat64()), nil
 		case "composition":
 			return algo.Interval(sum+laplace(scale), 100+sum+laplace(scale)), nil
 		}
