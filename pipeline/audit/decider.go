@@ -33,6 +33,7 @@ type size struct {
 	processes  []*process    // one for each form
 	read       int           // trials that were read, an even number
 	failed     int           // number of failed trials among them
+	exact      float64       // largest reported MetricExact among them
 	known      map[int]trial // trials beyond
 	lost       map[int]string
 	infeasible string
@@ -40,7 +41,8 @@ type size struct {
 
 type trial struct {
 	result
-	side float64 // NaN for failed trials
+	side  float64 // NaN for failed trials
+	exact float64 // MetricExact; NaN if it is not reported
 }
 
 // start returns a process for each form of the claim, at one sample size. They share its part of the
@@ -87,7 +89,7 @@ func (d *Decider) find(n int64) *size {
 
 // AddFeatures adds the outcome of a trial with its metrics.
 func (d *Decider) AddFeatures(n int64, rep int, o estimate.Outcome, metric func(name string) float64) {
-	t := trial{result{o == estimate.Failed, make([]float64, len(Features))}, metric(MetricSide)}
+	t := trial{result{o == estimate.Failed, make([]float64, len(Features))}, metric(MetricSide), metric(MetricExact)}
 	for i, f := range Features {
 		t.values[i] = metric(f.Name)
 	}
@@ -143,6 +145,9 @@ func (x *size) readOn() {
 			delete(x.known, x.read+i)
 			if t.failed {
 				x.failed++
+			}
+			if t.exact > x.exact {
+				x.exact = t.exact
 			}
 		}
 		x.read += 2
@@ -223,6 +228,7 @@ func (d *Decider) Result() estimate.Result {
 		}
 		r.Trials, failed = r.Trials+int64(x.read), failed+x.failed
 		r.Audit.Pairs += int64(x.read / 2)
+		r.Audit.Exact = max(r.Audit.Exact, x.exact)
 		for _, p := range x.processes {
 			r.Audit.Low[p.name] = max(r.Audit.Low[p.name], p.low())
 			if p.refuted > refuted {

@@ -16,8 +16,13 @@ const (
 	MostNumbers = 4
 )
 
-// MetricSide is the metric that holds the [Side] of a trial.
-const MetricSide = "side"
+// MetricSide is the metric that holds the [Side] of a trial. MetricExact is the metric in which an
+// algorithm may report the largest log-ratio of the probabilities of any model on its sample and on a
+// neighboring one.
+const (
+	MetricSide  = "side"
+	MetricExact = "max_divergence"
+)
 
 // A Feature is a number of a trial's model. Guarantees cover models and answers, but not the metrics
 // that an algorithm reports to the experimenter, so these are no features.

@@ -73,6 +73,7 @@ type Result struct {
 // An Audit is the result of a test of a privacy guarantee.
 type Audit struct {
 	Low     map[string]float64 // largest refuted epsilon, mu and rho; 0: none
+	Exact   float64            // epsilon that the algorithm computed; 0: it computes none
 	Event   string             // event that refutes the largest share of one of them
 	Pairs   int64              // number of pairs of trials that were read
 	Refuted string             // claim that the trials refute; "": none

@@ -159,6 +159,14 @@ var auditColumns = []schemas.ColumnOf[TableRow]{
 		"states no mu", func(r *TableRow) float64 { return nonzero(r.Audit.Low["mu"]) }),
 	float("rho_low", "task audit: the same for rho, under rho-zero-concentrated differential privacy; null if "+
 		"the guarantee states no rho", func(r *TableRow) float64 { return nonzero(r.Audit.Low["rho"]) }),
+	float("epsilon_exact", "task audit: least epsilon of the samples that were read and all their neighbors, as a "+
+		"built-in algorithm computes it, see max_divergence of expmech/em-divergence; null if it computes none",
+		func(r *TableRow) float64 {
+			if r.Cell.Plugin != "" {
+				return math.NaN()
+			}
+			return nonzero(r.Audit.Exact)
+		}),
 	label("event", "task audit: event that refutes epsilon_low, mu_low or rho_low, whichever is the largest "+
 		"share of the claimed one: n, the pair of samples, and what is too likely with one of them",
 		func(r *TableRow) string { return r.Audit.Event }),

@@ -127,6 +127,9 @@ func auditSentences(s *sheet.Sheet) (lines []string) {
 		if refuted != nil {
 			line += fmt.Sprintf(", which refute %s (%s)", strings.Join(refuted, ", "), text("event"))
 		}
+		if exact := text("epsilon_exact"); exact != "" {
+			line += "; the exact epsilon of its samples is " + exact
+		}
 		lines = append(lines, line)
 	}
 	return lines
