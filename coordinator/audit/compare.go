@@ -51,7 +51,7 @@ func sameBits(x, y float64) bool {
 // How differing trials are examined. Answers that change at random in 5 % of runs agree by chance in aloneRuns runs
 // with probability 0.6, but change in all repeats of a session with probability 0.0025.
 const (
-	maxExamined    = 4  // largest number of differing trials of a cell that are examined
+	maxExamined    = 4  // largest number of differing trials of a cell that are examined, until one shows a cause
 	manyExamined   = 32 // largest number in all cells, except that one of each cell is examined
 	aloneRuns      = 10 // runs of a trial alone in a fresh process
 	sessionRepeats = 2  // runs after other trials in a fresh process, and runs with points in another order
@@ -74,8 +74,15 @@ type differing struct {
 
 // differences counts trials that came out differently, and keeps the first of them in the order of the tables.
 type differences struct {
-	count int64
-	first []*differing // at most maxExamined
+	count    int64
+	first    []*differing // at most maxExamined
+	examined int          // number of trials at the beginning of first that were examined
+}
+
+// explained reports whether the last examined trial shows a cause, or no other trial can show one.
+func (x *differences) explained() bool {
+	cause, _ := x.first[x.examined-1].cause()
+	return cause != schemas.CauseUnknown || x.examined == len(x.first)
 }
 
 // add adds the trial in a row of b. index is the place of its cell in the plan.
@@ -91,8 +98,28 @@ func (x *differences) add(c *trial.Cell, index int, b *ledger.Batch, row int) {
 	x.first = x.first[:min(len(x.first), maxExamined)]
 }
 
-// examine repeats sessions of differing trials, on third workers if there are some.
-func examine(ctx context.Context, p *pool.Pool, other pool.Source, l *ledger.Ledger, trials []*differing) error {
+// examine examines trials of each of several differences, until one shows a cause. It returns the examined trials.
+func examine(
+	ctx context.Context, p *pool.Pool, other pool.Source, l *ledger.Ledger, found ...*differences,
+) (trials []*differing, err error) {
+	for len(found) > 0 {
+		var next []*differing
+		for _, x := range found {
+			next = append(next, x.first[x.examined])
+			x.examined++
+		}
+		if err := repeatSessions(ctx, p, other, l, next); err != nil {
+			return nil, err
+		}
+		trials = append(trials, next...)
+		found = slices.DeleteFunc(found, (*differences).explained)
+		found = found[:max(0, min(len(found), manyExamined-len(trials)))]
+	}
+	return trials, nil
+}
+
+// repeatSessions repeats sessions of differing trials, on third workers if there are some.
+func repeatSessions(ctx context.Context, p *pool.Pool, other pool.Source, l *ledger.Ledger, trials []*differing) error {
 	type purpose struct {
 		of       *differing
 		outcomes *[]*ledger.Batch
@@ -117,6 +144,10 @@ func examine(ctx context.Context, p *pool.Pool, other pool.Source, l *ledger.Led
 				r.Avoid = []string{d.old.Worker, d.second.Worker}
 				requests, purposes[r] = append(requests, r), purpose{d, outcomes}
 			}
+		}
+		if d.second.Status[0] == ledger.Lost { // its cause is known, but perhaps not whether a worker is wrong
+			repeat(sessionRepeats, &d.alone, trial.RecheckFresh, 0)
+			continue
 		}
 		repeat(aloneRuns, &d.alone, trial.RecheckFresh, 0)
 		repeat(sessionRepeats, &d.company, trial.RecheckFresh, companyTrials)
@@ -211,7 +242,7 @@ var causes = []schemas.Cause{
 // contradiction describes the examined trial with the strongest evidence.
 func (x *differences) contradiction() (worst *differing, found schemas.Contradiction) {
 	strongest := len(causes)
-	for _, d := range x.first {
+	for _, d := range x.first[:x.examined] {
 		cause, note := d.cause()
 		i := slices.Index(causes, cause)
 		if i >= strongest {

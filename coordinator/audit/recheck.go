@@ -400,15 +400,8 @@ func (k *Recheck) explain(ctx context.Context, p *pool.Pool, other pool.Source) 
 			found = append(found, d)
 		}
 	}
-	var trials []*differing
-	for _, d := range found {
-		d.first = d.first[:min(len(d.first), max(1, manyExamined/len(found)))]
-		trials = append(trials, d.first...)
-	}
-	if len(trials) == 0 {
-		return nil, nil
-	}
-	if err := examine(ctx, p, other, k.folder.Ledger, trials); err != nil {
+	trials, err := examine(ctx, p, other, k.folder.Ledger, found...)
+	if err != nil {
 		return nil, err
 	}
 	if quarantined = k.wrongWorkers(trials); len(quarantined) > 0 {

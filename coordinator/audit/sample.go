@@ -161,7 +161,8 @@ func Verify(
 		if err != nil || compared.different.count == 0 {
 			return err
 		}
-		return examine(ctx, p, nil, f.Ledger, compared.different.first)
+		_, err = examine(ctx, p, nil, f.Ledger, &compared.different)
+		return err
 	})
 	if err != nil || compared.different.count == 0 {
 		return x, err
