@@ -35,11 +35,12 @@ const sdkModule = "github.com/shatterlab/shatter"
 
 // A newPlugin holds the values that the templates of a new plugin use.
 type newPlugin struct {
-	Name, Lang, Task string
-	Module           string    // Python module: the name with underscores
-	Main, Test       string    // files of the algorithm and of its tests
-	Build, UnitTest  string    // commands
-	SDK              sdkSource // zero value: the SDK of this binary
+	Name, Lang      string
+	Task            string    // task of the algorithm, or "problem"
+	Module          string    // Python module: the name with underscores
+	Main, Test      string    // files of the plugin and of its tests
+	Build, UnitTest string    // commands
+	SDK             sdkSource // zero value: the SDK of this binary
 }
 
 // An sdkSource is the source of the SDK of a new plugin.
@@ -53,6 +54,7 @@ var (
 	pluginName      = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 	pluginLanguages = []string{"go", "python"}
 	pluginTasks     = []string{string(algo.Learn), string(algo.Predict), string(algo.Online)}
+	pluginKinds     = append(slices.Clip(pluginTasks), "problem")
 )
 
 func pluginNewCommand() *cobra.Command {
@@ -87,7 +89,7 @@ func pluginNewCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&p.Lang, "lang", "go", "`language`: "+strings.Join(pluginLanguages, ", "))
-	c.Flags().StringVar(&p.Task, "task", string(algo.Learn), "`task`: "+strings.Join(pluginTasks, ", "))
+	c.Flags().StringVar(&p.Task, "task", string(algo.Learn), "`task` of the algorithm, or problem: "+strings.Join(pluginKinds, ", "))
 	return c
 }
 
@@ -104,8 +106,8 @@ func (p *newPlugin) files() ([]scaffoldFile, error) {
 		return nil, fmt.Errorf("%q: use lower case letters, digits and single hyphens, as in my-learner", p.Name)
 	case !slices.Contains(pluginLanguages, p.Lang):
 		return nil, fmt.Errorf("--lang %q: one of %s is needed", p.Lang, wording.Or(pluginLanguages))
-	case !slices.Contains(pluginTasks, p.Task):
-		return nil, fmt.Errorf("--task %q: one of %s is needed", p.Task, wording.Or(pluginTasks))
+	case !slices.Contains(pluginKinds, p.Task):
+		return nil, fmt.Errorf("--task %q: one of %s is needed", p.Task, wording.Or(pluginKinds))
 	}
 	if p.Lang == "python" {
 		return p.pythonFiles()
@@ -124,7 +126,7 @@ func (p *newPlugin) pythonFiles() ([]scaffoldFile, error) {
 		p.Build += " --out " + p.Name
 	}
 	p.UnitTest = fmt.Sprintf("PYTHONPATH=%s python3 -m unittest %s", p.Name, p.Test)
-	return p.rendered("python/plugin.py.tmpl", "python/plugin_test.py.tmpl", "__pycache__/\n")
+	return p.rendered(".py.tmpl", "_test.py.tmpl", "__pycache__/\n")
 }
 
 func (p *newPlugin) goFiles() ([]scaffoldFile, error) {
@@ -143,7 +145,7 @@ func (p *newPlugin) goFiles() ([]scaffoldFile, error) {
 	if sum == nil {
 		p.Build = "go mod tidy && " + p.Build
 	}
-	files, err := p.rendered("go/main.go.tmpl", "go/main_test.go.tmpl", "")
+	files, err := p.rendered(".go.tmpl", "_test.go.tmpl", "")
 	files = append(files, scaffoldFile{"go.mod", mod})
 	if sum != nil {
 		files = append(files, scaffoldFile{"go.sum", sum})
@@ -151,11 +153,15 @@ func (p *newPlugin) goFiles() ([]scaffoldFile, error) {
 	return files, err
 }
 
-// rendered returns the files that are made of templates.
+// rendered returns the files that are made of templates. The program and its tests have the given endings.
 func (p *newPlugin) rendered(main, test, ignored string) (files []scaffoldFile, err error) {
+	kind := p.Lang + "/algorithm"
+	if p.Task == "problem" {
+		kind = p.Lang + "/problem"
+	}
 	for _, f := range []struct{ path, template string }{
-		{p.Main, main},
-		{p.Test, test},
+		{p.Main, kind + main},
+		{p.Test, kind + test},
 		{"sweep.yaml", "sweep.yaml.tmpl"},
 		{"README.md", "README.md.tmpl"},
 		{".github/workflows/test.yml", "workflow.yml.tmpl"},

@@ -270,7 +270,7 @@ func (s checks) checkShared() error {
 		return err
 	}
 	defer table.Close() //nolint:errcheck // its memory is freed with this process at the latest
-	draw(s.problem, 1<<33, table.Points(), nil)
+	s.draw(1<<33, table.Points(), nil)
 	c := s.command
 	c.Dataset = table
 	p, err := host.Start(s.ctx, c)
@@ -393,7 +393,7 @@ func (s checks) checkSizes() error {
 	if s.setting.Offline {
 		open.Reveal = func(x []float64) { copy(x, s.queries(script{}, 0)) }
 	}
-	session, _, err := p.Open(s.ctx, open, func(x, y []float64) { draw(s.problem, 0, x, y) })
+	session, _, err := p.Open(s.ctx, open, func(x, y []float64) { s.draw(0, x, y) })
 	if err == nil {
 		_, _, err = session.Close(s.ctx, nil)
 	}

@@ -3,9 +3,11 @@ package plugintest
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
 // infiniteSide is the number of points of an infinite order that samples are drawn from.
@@ -13,10 +15,10 @@ const infiniteSide = 1024
 
 // problems are the problems for authors who name no settings. The task online also uses endless,
 // the classes on infinite orders, which have no distribution of points.
-var problems, endless = examples()
+var problems, endless = classExamples()
 
-// examples makes the problems of the examples of all classes.
-func examples() (drawn, undrawn []algo.Problem) {
+// classExamples makes the problems of the examples of all classes.
+func classExamples() (drawn, undrawn []algo.Problem) {
 	for _, name := range concept.Names() {
 		class, _ := concept.Lookup(name)
 		for _, spec := range class.Examples {
@@ -81,6 +83,64 @@ func draw(p algo.Problem, key uint64, x, y []float64) {
 		}
 	}
 	target.Labels(x, y)
+}
+
+// poolSize is the number of examples that are drawn of a problem of the plugin.
+const poolSize = 4096
+
+// examples are drawn examples of a problem of the plugin.
+type examples struct{ x, y []float64 }
+
+// draw fills x, and y if it is not nil, with examples of the current problem. The key determines them.
+func (s *suite) draw(key uint64, x, y []float64) {
+	if s.examples == nil {
+		draw(s.problem, key, x, y)
+		return
+	}
+	r, dim := rand.New(rand.NewPCG(key, 0x706f6f6c)), s.problem.Dim
+	for i := range len(x) / dim {
+		k := r.IntN(poolSize)
+		copy(x[i*dim:(i+1)*dim], s.examples.x[k*dim:])
+		if y != nil {
+			y[i] = s.examples.y[k]
+		}
+	}
+}
+
+// posedSettings returns a setting for each problem of the plugin that can be posed with its default
+// parameters, if the algorithm has the task learn. The checks of the problem report the errors of others.
+func (s *suite) posedSettings() (settings []Setting) {
+	if !slices.Contains(s.algorithm.Tasks, pluginv1.Task_TASK_LEARN) {
+		return nil
+	}
+	for _, p := range s.problems {
+		other := &suite{ctx: s.ctx, command: s.command, algorithm: p, options: s.options}
+		if setting, err := other.posedSetting(); err == nil {
+			settings = append(settings, setting)
+		}
+		other.stop()
+	}
+	return settings
+}
+
+// posedSetting returns the setting for the problem that the suite is about.
+func (s *suite) posedSetting() (setting Setting, err error) {
+	g, err := s.pose(Setting{})
+	if err != nil {
+		return setting, err
+	}
+	p, err := s.running()
+	if err != nil {
+		return setting, err
+	}
+	public := g.posed.Public()
+	setting.Problem = algo.Problem{
+		Class: public.Class, Domain: public.Domain, Dim: int(public.Dim), Noise: public.Noise, Target: public.Target,
+		Realizable: public.Realizable,
+	}
+	setting.examples = new(examples)
+	setting.examples.x, setting.examples.y, err = g.draw(1, 1, poolSize, g.source(p))
+	return setting, err
 }
 
 // drawLine draws points of a line. place returns the first side points in ascending order. A

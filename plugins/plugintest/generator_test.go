@@ -1,7 +1,9 @@
 package plugintest
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"regexp"
@@ -109,24 +111,61 @@ func generators() (plugins []algo.Plugin) {
 		f.problem.Name = fmt.Sprintf("test/problem-%d", i)
 		plugins = append(plugins, f.problem)
 	}
-	return append(plugins, posing(honest))
+	return append(plugins, posing(honest), between, onlyBetween)
 }
 
-// TestFindsFaultsOfProblems checks that each faulty problem fails its check, and that the honest one fails none.
+// between is a problem with a class of its own, whose points are in [2, 3].
+var between = algo.Generator[struct{}]{
+	Name: "test/between", Version: "1", Doc: "Points in [2, 3].",
+	Pose: func(*struct{}) (algo.Posed, error) { return algo.Posed{Dim: 1}, nil },
+	Target: func(_ struct{}, r *rand.Rand) (algo.Example, error) {
+		target := 2 + r.Float64()
+		return func(r *rand.Rand, x []float64) float64 {
+			if x[0] = 2 + r.Float64(); x[0] < target {
+				return -1
+			}
+			return 1
+		}, nil
+	},
+}
+
+// onlyBetween is an algorithm for the problem between alone.
+var onlyBetween = algo.Algorithm[struct{}]{
+	Name: "test/only-between", Version: "1", Doc: "Answers -1, and accepts points in [2, 3] only.",
+	Check: func(s *algo.Setting[struct{}]) error {
+		if s.Problem.Class != between.Name {
+			return algo.Invalid("class %q", s.Problem.Class)
+		}
+		return nil
+	},
+	Learn: func(context.Context, *algo.Trial[struct{}], *algo.Data) (algo.Model, error) {
+		return answer(func(x []float64) float64 {
+			if x[0] < 2 || x[0] > 3 {
+				return math.NaN()
+			}
+			return -1
+		}), nil
+	},
+}
+
+// TestFindsFaultsOfProblems checks that each faulty problem fails its check, and that the honest one
+// fails none. An algorithm for a problem of its own plugin is tested on that.
 func TestFindsFaultsOfProblems(t *testing.T) {
 	t.Parallel()
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	failed, passed := map[string]string{}, 0
-	o := Options{Only: regexp.MustCompile("^test/problem")}
+	failed, passed, tested := map[string]string{}, 0, 0
+	o := Options{Only: regexp.MustCompile("^test/(problem|only)")}
 	for _, r := range o.Test(t.Context(), host.Command{Path: path, Env: []string{roleVariable + "=problems"}}) {
 		switch {
 		case r.Err != nil:
 			failed[r.Algorithm+"/"+r.Check] = r.Err.Error()
 		case r.Algorithm == "test/problem":
 			passed++
+		case r.Algorithm == onlyBetween.Name && r.Setting == "test/between" && r.Skipped == "":
+			tested++
 		}
 	}
 	for i, f := range generatorFaults {
@@ -135,9 +174,12 @@ func TestFindsFaultsOfProblems(t *testing.T) {
 		}
 	}
 	for check, reason := range failed {
-		if strings.HasPrefix(check, "test/problem/") {
-			t.Errorf("the honest problem fails %s: %s", check, reason)
+		if !strings.HasPrefix(check, "test/problem-") {
+			t.Errorf("fails %s: %s", check, reason)
 		}
+	}
+	if tested < 10 {
+		t.Errorf("the algorithm of the plugin's problem passes %d checks", tested)
 	}
 	if want := 1 + len(generatorChecks); passed != want {
 		t.Errorf("the honest problem passes %d checks, want %d", passed, want)

@@ -57,6 +57,8 @@ type Setting struct {
 	Queries int  // predict: default 30
 	Offline bool // predict: whether the queries are revealed beforehand
 	Rounds  int  // online: default 30
+
+	examples *examples // examples of Problem, if a plugin poses it
 }
 
 // Result is the result of one check in one setting.
@@ -179,6 +181,12 @@ func (o Options) Test(ctx context.Context, c host.Command) []Result {
 	}
 	description := p.Describe()
 	p.Stop()
+	var problems []*pluginv1.Algorithm
+	for _, a := range description.Algorithms {
+		if isProblem(a) {
+			problems = append(problems, a)
+		}
+	}
 	results := make([][]Result, len(description.Algorithms))
 	var group sync.WaitGroup
 	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -189,7 +197,7 @@ func (o Options) Test(ctx context.Context, c host.Command) []Result {
 		group.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			s := &suite{ctx: ctx, command: c, algorithm: a, options: o, report: report}
+			s := &suite{ctx: ctx, command: c, algorithm: a, problems: problems, options: o, report: report}
 			defer s.stop()
 			results[i] = s.run()
 		})

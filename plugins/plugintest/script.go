@@ -97,7 +97,7 @@ func (s *suite) play(p *host.Process, sc script) (*transcript, error) {
 	}
 	session, faults, err := p.Open(s.ctx, r, func(x, y []float64) {
 		for j, key := range sc.trials {
-			draw(s.problem, key, x[j*n*dim:(j+1)*n*dim], y[j*n:(j+1)*n])
+			s.draw(key, x[j*n*dim:(j+1)*n*dim], y[j*n:(j+1)*n])
 			if sc.change != nil {
 				sc.change(key, x[j*n*dim:(j+1)*n*dim], y[j*n:(j+1)*n])
 			}
@@ -155,10 +155,10 @@ func (s *suite) queries(sc script, key uint64) []float64 {
 func (s *suite) sequence(sc script, key uint64, length int) (x, y []float64) {
 	dim := s.problem.Dim
 	x, y = make([]float64, length*dim), make([]float64, length)
-	draw(s.problem, key+3<<30, x, y)
+	s.draw(key+3<<30, x, y)
 	if 0 < sc.common && sc.common < length {
 		otherX, otherY := make([]float64, len(x)), make([]float64, len(y))
-		draw(s.problem, key+5<<30, otherX, otherY)
+		s.draw(key+5<<30, otherX, otherY)
 		copy(x[sc.common*dim:], otherX)
 		copy(y[sc.common:], otherY)
 	}
@@ -171,7 +171,7 @@ func (s *suite) pointsOf(sc script, salt uint64, n int) [][]float64 {
 	for j, key := range sc.trials {
 		if lists[j] = slices.Clone(sc.shared); sc.shared == nil {
 			lists[j] = make([]float64, n*s.problem.Dim)
-			draw(s.problem, key+salt, lists[j], nil)
+			s.draw(key+salt, lists[j], nil)
 		}
 	}
 	return lists

@@ -31,8 +31,11 @@ type suite struct {
 	warnings  int64           // number of warnings since the last result
 	warning   string          // text of the first of them
 
-	problem algo.Problem      // problem of the current setting
-	setting *pluginv1.Setting // the current setting
+	problem  algo.Problem      // problem of the current setting
+	examples *examples         // examples of problem, if a plugin poses it
+	setting  *pluginv1.Setting // the current setting
+
+	problems []*pluginv1.Algorithm // problems of the plugin
 
 	declares bool // whether the algorithm's Declares is true in this setting
 }
@@ -45,21 +48,21 @@ func (s *suite) run() []Result {
 		s.add("", "description", timed(func() (string, error) { return "", s.checkDescription() }))
 	}
 	settings, own := s.options.Settings, len(s.options.Settings) == 0
-	isProblem := slices.Contains(s.algorithm.Tasks, pluginv1.Task_TASK_PROBLEM)
+	generates := isProblem(s.algorithm)
 	test := s.runAlgorithm
-	if isProblem {
+	if generates {
 		test = s.runGenerator
 	}
 	switch {
-	case isProblem && own:
+	case generates && own:
 		settings = []Setting{{Problem: algo.Problem{Class: s.algorithm.Name}}}
 	case own:
-		settings = ownSettings(s.algorithm)
+		settings = append(ownSettings(s.algorithm), s.posedSettings()...)
 	}
 	var refusals []error
 	accepted := false
 	for _, setting := range settings {
-		if !own && (!s.has(setting.Parameters) || isProblem && setting.Problem.Class != s.algorithm.Name) {
+		if !own && (!s.has(setting.Parameters) || generates && setting.Problem.Class != s.algorithm.Name) {
 			continue
 		}
 		if err := test(setting); err != nil {
@@ -228,7 +231,7 @@ func (s *suite) adopt(setting Setting) error {
 	if err != nil {
 		return err
 	}
-	s.problem, s.setting = setting.Problem, w
+	s.problem, s.examples, s.setting = setting.Problem, setting.examples, w
 	if w.Rounds > 0 {
 		return s.tryOut()
 	}
