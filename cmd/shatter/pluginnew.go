@@ -89,7 +89,8 @@ func pluginNewCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&p.Lang, "lang", "go", "`language`: "+strings.Join(pluginLanguages, ", "))
-	c.Flags().StringVar(&p.Task, "task", string(algo.Learn), "`task` of the algorithm, or problem: "+strings.Join(pluginKinds, ", "))
+	c.Flags().StringVar(&p.Task, "task", string(algo.Learn),
+		"`task` of the algorithm, or problem: "+strings.Join(pluginKinds, ", "))
 	return c
 }
 
