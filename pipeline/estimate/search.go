@@ -85,7 +85,8 @@ type Point struct {
 	N                                 int64
 	Consumed, Successes, Failed, Lost int
 
-	Spot bool // read by a spot check outside of the bracket; models of the rate ignore such points
+	Spot  bool // read by a spot check outside of the bracket; models of the rate ignore such points
+	Final int  // number of the last trials, read after the decision: see finalTrials
 }
 
 // A Search searches for the least sufficient sample size n* of one cell. It is a pure state
@@ -107,6 +108,8 @@ type Point struct {
 //     bracket, and when they no longer do, the search ends undecided.
 //  5. When the bracket is narrow enough, a few trials on both sides of it test for a fall of the
 //     success rate: see [Find.Monotone] and spotChecks. They change the status, never the bracket.
+//  6. If the bracket is decided, more trials at its upper end are read, which decide nothing. Their
+//     mean error is not biased, unlike that of the trials that showed this size to suffice.
 //
 // The trials that are read and the decision are a function of the outcomes alone. They depend
 // neither on the order in which outcomes are added nor on trials beyond those wanted. To resume a

@@ -305,6 +305,31 @@ func TestFindIsChecked(t *testing.T) {
 	}
 }
 
+// The last trials at the upper end of a bracket decide nothing, and their success rate has no bias.
+func TestFinalTrials(t *testing.T) {
+	w := world{rate: logistic(500, 3, 0.9)}
+	excess, variance := 0.0, 0.0
+	for seed := range uint64(80) {
+		w.seed = seed
+		r := w.solve(t, usual())
+		for _, p := range r.Points {
+			if p.Final > 0 && (p.N != r.High || p.Final < minFinal) {
+				t.Fatalf("seed %d: %d final trials at %d, bracket to %d", seed, p.Final, p.N, r.High)
+			}
+			rate := w.rate(p.N)
+			for rep := p.Consumed - p.Final; rep < p.Consumed; rep++ {
+				if variance += rate * (1 - rate); w.outcome(p.N, rep) == Success {
+					excess++
+				}
+				excess -= rate
+			}
+		}
+	}
+	if z := excess / math.Sqrt(variance); variance < 80 || math.Abs(z) > 4 {
+		t.Errorf("%.1f more successes than expected, variance %.1f", excess, variance)
+	}
+}
+
 func drawFind(t *rapid.T) Find {
 	from := rapid.Int64Range(1, 200).Draw(t, "from")
 	return Find{

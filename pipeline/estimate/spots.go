@@ -20,6 +20,8 @@ const (
 	maxSpots   = 40           // on both sides together
 	minSpots   = 12           // on both sides together, for a search with Ends
 	spotReach  = 4 * math.Ln2 // distance in ln n from the bracket to the furthest spot
+	minFinal   = 24           // final trials of a search, at least
+	finalShare = 1.0 / 32     // final trials as a share of the trials that the search has read
 	minTested  = 400          // further trials that a search with Ends may read while spots are suspicious, at least
 	suspicion  = -0.5         // logarithm of the evidence of a fall that justifies more trials
 
@@ -48,6 +50,7 @@ type spotChecks struct {
 	status       string   // status of the search if no fall is found
 	below, above []*point // ascending
 	left         int64    // number of trials that may still be read
+	final        bool     // the open size is for the final trials
 	dropped      map[*point]bool
 }
 
@@ -133,9 +136,22 @@ func (s *Search) openSpots(spots []*point) {
 		p.waiting = more - p.unread.count(p.unread.known, p.Consumed, p.until)
 		s.open = append(s.open, p)
 	}
-	if len(s.open) == 0 {
+	if len(s.open) == 0 && !s.openFinal() {
 		s.finish(s.spots.status, "")
 	}
+}
+
+// openFinal opens the upper end of a decided bracket for final trials, and reports whether there are any.
+func (s *Search) openFinal() bool {
+	p := s.points[s.high]
+	more := min(max(minFinal, int64(finalShare*float64(s.trials))), s.find.MaxTrials-s.trials)
+	if s.spots.status != StatusDecided || s.find.Ends || more < 1 || p == nil {
+		return false
+	}
+	p.until = p.Consumed + int(more)
+	p.waiting = int(more) - p.unread.count(p.unread.known, p.Consumed, p.until)
+	s.open, s.spots.final = append(s.open, p), true
+	return true
 }
 
 // drop returns the open spots without those that the algorithm refuses or that have a lost trial: no more of
@@ -157,8 +173,15 @@ func (c *spotChecks) drop(open []*point) []*point {
 // it reopens the most suspicious ones.
 func (s *Search) readSpots() {
 	for _, p := range s.open {
+		if s.spots.final {
+			p.Final = p.until - p.Consumed
+		}
 		s.trials += int64(p.until - p.Consumed)
 		p.readTrials()
+	}
+	if s.spots.final {
+		s.finish(s.spots.status, "")
+		return
 	}
 	f := s.spots.worst(s.find, s.say)
 	if f.log >= s.threshold {

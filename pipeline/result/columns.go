@@ -102,9 +102,11 @@ var tableColumns = slices.Concat(populationColumns((*TableRow).cell), []schemas.
 		"examines outcomes", func(r *TableRow) bool { return r.Fixed }),
 	count("failed", "number of these trials that failed", func(r *TableRow) int64 { return r.Failed }),
 	float("mean_error", "mean error of the ok trials at n_high, or at the largest sample size if there is "+
-		"no n_high; after a search it is biased low, because the same trials decided that n_high suffices: "+
-		"a sweep with the list n: [N] has the error at N without bias",
-		func(r *TableRow) float64 { return r.MeanError }),
+		"no n_high; after a search it is biased low, because most of these trials decided that n_high suffices: "+
+		"see unbiased_error", func(r *TableRow) float64 { return r.MeanError }),
+	float("unbiased_error", "mean error of the last trials at n_high, which ran after the search had decided: they did "+
+		"not choose n_high, so this mean is not biased. They are few, 3 % of the cell's trials and at least 24: 0 means "+
+		"a small error. Null if no search for n has decided the cell", func(r *TableRow) float64 { return r.UnbiasedError }),
 	float("queries_success", "task predict: success rate of baseline/queries, which has no sample, at its "+
 		"largest sample size, in the cell of this sweep with the same problem, queries, adversary and goal; if "+
 		"it reaches the goal, the queries reveal the target, and the cell is trivial; null if the sweep has no "+

@@ -39,6 +39,7 @@ type TableRow struct {
 	Found          Found           // for a rung: the result of the search over its ladder
 	Audit          *estimate.Audit // nil except in an audit
 	MeanError      float64         // mean error of the ok trials at n_high, or at the largest n; NaN: none
+	UnbiasedError  float64         // mean error of the final trials; NaN: none
 }
 
 // A Found is the result of a search over another number than n: values of that number. The rows of
@@ -69,6 +70,7 @@ type CurveRow struct {
 	Rate, RateLow, RateHigh float64      // NaN: none
 	ErrorMean, ErrorP90     float64      // over the ok trials; NaN: none
 	ErrorLow, ErrorHigh     float64      // confidence interval of ErrorMean; infinite: none
+	UnbiasedError           float64      // ErrorMean of the final trials; NaN: none
 	Metrics                 []MetricMean // metrics that trials reported, in any order
 }
 
@@ -108,7 +110,8 @@ type TimingRow struct {
 type Point struct {
 	N, Consumed int64
 	Lost        []int64
-	Spot        bool // see estimate.Point
+	Spot        bool  // see estimate.Point
+	Final       int64 // see estimate.Point
 }
 
 // A Consumed holds the points of a cell, ascending in N.

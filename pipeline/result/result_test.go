@@ -147,7 +147,7 @@ func result(t testing.TB, l *ledger.Ledger) Result {
 			Status: "decided", Theory: Theory{Value: 1.2e8, Source: "Theorem 5", Standing: trial.Proved},
 			PaperN: 7.3e5, PaperSource: "Theorem 1 | as printed", Trials: 88, Failed: curve[0].Failed +
 				curve[1].Failed,
-			MeanError: curve[1].ErrorMean}
+			MeanError: curve[1].ErrorMean, UnbiasedError: math.NaN()}
 		if i == 1 {
 			row.NModel, row.NModelLow, row.NModelHigh = 0, 0, 0
 			row.NHigh, row.NStar, row.Status, row.Reason = 0, 0, "undecided", "trial lost:\nlimits.memory"

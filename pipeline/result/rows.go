@@ -196,7 +196,7 @@ func consumedPoints(c *trial.Cell, v estimate.Result, l *ledger.Ledger) []Point 
 	points := make([]Point, len(v.Points))
 	losses := l.Losses(c.Key)
 	for i, p := range v.Points {
-		points[i] = Point{N: p.N, Consumed: int64(p.Consumed), Spot: p.Spot}
+		points[i] = Point{N: p.N, Consumed: int64(p.Consumed), Spot: p.Spot, Final: int64(p.Final)}
 		for _, x := range losses {
 			if x.N == p.N && x.Repetition < points[i].Consumed {
 				points[i].Lost = append(points[i].Lost, x.Repetition)
@@ -216,7 +216,7 @@ func (r *Result) addCell(place int) error {
 	for _, p := range curve {
 		found.Failed += p.Failed
 		if p.N == found.NHigh || (found.NHigh == 0 && p.OK > 0) {
-			found.MeanError = p.ErrorMean
+			found.MeanError, found.UnbiasedError = p.ErrorMean, p.UnbiasedError
 		}
 	}
 	setPrivacy(found, curve)
@@ -280,7 +280,7 @@ func tableRow(c *decision.CellState, v estimate.Result) TableRow {
 	row := TableRow{
 		Cell: c.Cell, NLow: v.Low, NHigh: v.High, Status: v.Status, Reason: v.Reason,
 		Falls: v.Falls && v.Status != estimate.StatusFailed, Trials: v.Trials, Fixed: !c.Searched(),
-		MeanError: math.NaN(), Audit: v.Audit,
+		MeanError: math.NaN(), UnbiasedError: math.NaN(), Audit: v.Audit,
 	}
 	if c.Rung != nil {
 		row.Found = found(c, v.Status)

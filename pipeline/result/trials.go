@@ -21,6 +21,7 @@ import (
 type trials struct {
 	cell   *trial.Cell
 	n      int64
+	final  int64   // number of the last trials that a search read after its decision
 	status []uint8 // unread if the ledger has not returned the trial yet
 	error  []float64
 	kind   map[int64]string // kinds of failed trials
@@ -42,7 +43,7 @@ func (t *trials) column(metric string) []float64 {
 
 // readTrials reads the trials of a point. The error names the first missing trial.
 func readTrials(l *ledger.Ledger, c *trial.Cell, p Point) (*trials, error) {
-	t := &trials{cell: c, n: p.N, kind: map[int64]string{}, values: map[string][]float64{},
+	t := &trials{cell: c, n: p.N, final: p.Final, kind: map[int64]string{}, values: map[string][]float64{},
 		status: slices.Repeat([]uint8{unread}, int(p.Consumed)), error: nans(p.Consumed)}
 	for _, rep := range p.Lost {
 		if rep < p.Consumed {
@@ -169,9 +170,12 @@ func (t *trials) curve() CurveRow {
 	r.OK, r.Failed = int64(len(errs)), t.count(ledger.Failed)
 	r.DependentFailures, r.DependentKind = t.dependentFailures()
 	unbiased, sequential := errs, t.cell.Evaluation.Looks != nil
+	last := t.error
 	if sequential {
 		unbiased = t.values[task.FirstError]
+		last = unbiased
 	}
+	r.UnbiasedError = mean(last[max(0, len(last)-int(t.final)):])
 	r.ErrorMean = mean(unbiased)
 	r.ErrorLow, r.ErrorHigh = estimate.MeanInterval(r.ErrorMean, deviation(unbiased, r.ErrorMean), len(errs), 0.05)
 	r.ErrorP90 = math.NaN()

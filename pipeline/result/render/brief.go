@@ -216,7 +216,7 @@ func (b *brief) remove(i int) { b.columns = slices.Delete(b.columns, i, i+1) }
 // rareColumns lists columns that are shown only if the user chooses them.
 var rareColumns = []string{
 	"rho", "mu", "evaluation", "evaluation_error", "epsilon_implied", "epsilon_implied_reason",
-	"n_model_low", "n_model_high", "ratio_model", "mean_error",
+	"n_model_low", "n_model_high", "ratio_model", "mean_error", "unbiased_error",
 	"positive_share", "pulled_share", "digest", "constant", "chi_square", "freedom", "inflation",
 }
 

@@ -13,7 +13,7 @@ import (
 // except those that distinguish rows. Columns of one entry are dropped together; an entry that ends
 // in an underscore is a prefix.
 var dropFirst = []string{
-	"mean_error", "error_p90", "error_low error_high", "mistakes_max", "privacy", "best_loss",
+	"mean_error", "unbiased_error", "error_p90", "error_low error_high", "mistakes_max", "privacy", "best_loss",
 	"estimate_low estimate_high", "paper_n", "paper_regret", schemas.WithPrefix, "failed", "ok", "compared",
 	"reason", "fails", "source", "less_error", schemas.ParamPrefix, "n_model", "trials", "cell", "n_star",
 	"ratio_low ratio_high", schemas.MetricPrefix, "rate_low rate_high", "error_mean", "predictable", "lost",

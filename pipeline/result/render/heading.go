@@ -18,7 +18,7 @@ var headings = map[string]string{
 	"ratio_high":  `$n_{\mathrm{high}}/n_{\mathrm{theory}}$`,
 	"ratio_model": `$\hat n/n_{\mathrm{theory}}$`,
 	"rate":        "Success", "rate_low": "Success (low)", "rate_high": "Success (high)",
-	"error_mean": "Error", "mean_error": "Error", "error_p90": `Error (90\,\%)`,
+	"error_mean": "Error", "mean_error": "Error", "unbiased_error": "Error (unbiased)", "error_p90": `Error (90\,\%)`,
 	"mistakes_mean": "Mistakes", "mistakes_max": "Mistakes (most)", "best_loss": `$L^\star$`,
 	"regret_mean": "Regret", "regret_low": "Regret (low)", "regret_high": "Regret (high)",
 	"theory_regret": "Regret bound", "paper_regret": "Printed bound",
