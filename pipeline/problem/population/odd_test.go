@@ -208,7 +208,7 @@ func oddText(t *testing.T) []oddFile {
 				`problem.data.delimiter: ";" and problem.data.decimal: ","`, follow},
 		{"german, decimal unstated.csv", edit(",", ";", ".", ","),
 			`{"delimiter":";","features":["a","b"]}`,
-			`.file: FILE: row 2, column "a": "0,5" is not a number; for decimal commas set ` +
+			`.file: FILE: row 2, column "a" (and 2 cells below it): "0,5" is not a number; for decimal commas set ` +
 				`problem.data.decimal: ","`, follow},
 		{"excel's sep.csv", "sep=;\n" + edit(",", ";"), semicolons,
 			`.label: FILE has no column "y"; its columns are "sep=", ""; the first line is for ` +
@@ -241,7 +241,7 @@ func oddText(t *testing.T) []oddFile {
 		{"total.csv", plainCSV + "Total,2,\n", "",
 			`.file: FILE: row 6, column "y": the cell is missing; drop the row, fill`, no},
 		{"empty footer.csv", plainCSV + ",,\n,,\n", "",
-			`.file: FILE: row 6, column "a": the cell is missing; drop the row`, follow},
+			`.file: FILE: row 6, column "a" (and 1 cell below it): the cell is missing; drop the row`, follow},
 		{"source.csv", plainCSV + "Source: census\n", "",
 			`.file: FILE: row 6 has 1 cell, the header line has 3`, no},
 		{"line breaks in cells.csv", withColumn("note", "\"one\ntwo\"", `"a ""b"", c"`, "", ""), "",
@@ -270,7 +270,7 @@ func oddText(t *testing.T) []oddFile {
 			`.file: FILE: row 1: "gr\xf6\xdfe" is not UTF-8; convert it: iconv -f LATIN1 -t ` +
 				`UTF-8 FILE > utf8.csv`, follow},
 		{"latin1, label.csv", edit("q", "\xE4"), "",
-			`.file: FILE: row 3, column "y": "\xe4" is not UTF-8; convert it`, follow},
+			`.file: FILE: row 3, column "y" (and 1 cell below it): "\xe4" is not UTF-8; convert it`, follow},
 	}
 }
 
@@ -528,6 +528,9 @@ func TestMissingCells(t *testing.T) {
 		rows, err := read(q, path)
 		if c.want != "" {
 			checkError(t, err, "problem.data.file: "+path+": "+c.want)
+			if !strings.Contains(err.Error(), path+`: row 4, column "c": the cell is missing`) { // in each column
+				t.Error(err)
+			}
 			continue
 		}
 		if err != nil {

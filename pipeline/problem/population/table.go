@@ -47,8 +47,9 @@ type column struct {
 	known   map[string]int32
 	gaps    int // number of missing cells
 
-	fault    error // reason why the column's first unusable cell cannot be used; nil: none
+	fault    string // reason why the column's first unusable cell cannot be used; empty: none
 	faultRow int
+	faults   int // number of unusable cells
 }
 
 // use is the use of a column.
@@ -193,7 +194,7 @@ func (t *table) addValue(c *column, row int, value string) int32 {
 	case code == maxDim:
 		t.fail(c, row, "the column has more than %d values; leave it out", maxDim)
 	}
-	if c.fault != nil {
+	if c.fault != "" {
 		return 0
 	}
 	if c.known == nil {
@@ -245,17 +246,16 @@ func (t *table) addGap(c *column, row int, text string) {
 
 // fail records the first cell of a column that cannot be used.
 func (t *table) fail(c *column, row int, format string, a ...any) {
-	if c.fault == nil {
-		place := fmt.Sprintf("%s: row %d, column %q: ", t.spec.File, row, c.name)
-		c.fault, c.faultRow = refuse("data.file", "%s", place+fmt.Sprintf(format, a...)), row
+	if c.faults++; c.faults == 1 {
+		c.fault, c.faultRow = fmt.Sprintf(format, a...), row
 	}
 }
 
-// settle determines the features, checks them against the class and the scale, and returns the
-// error of the first cell that cannot be used.
+// settle determines the features, checks them against the class and the scale, and returns an
+// error for each column with cells that cannot be used.
 func (t *table) settle() error {
 	var names []string
-	var first *column
+	var faulty []*column
 	for i, c := range t.columns {
 		switch {
 		case c.use == asFeature && !c.listed && c.gaps == t.rows:
@@ -263,8 +263,8 @@ func (t *table) settle() error {
 		case c.use == asFeature && c.name == "":
 			return refuse("data.features", "%s: column %d has no name; name it, or list the columns to use in "+
 				"problem.data.features", t.spec.File, i+1)
-		case c.use != unused && c.fault != nil && (first == nil || c.faultRow < first.faultRow):
-			first = c
+		case c.use != unused && c.faults > 0:
+			faulty = append(faulty, c)
 		}
 	}
 	t.features = slices.DeleteFunc(t.features, func(c *column) bool { return c.use == unused })
@@ -284,10 +284,16 @@ func (t *table) settle() error {
 	if err := checkRanges(t.spec.Scale.Ranges, names); err != nil {
 		return err
 	}
-	if first != nil {
-		return first.fault
+	slices.SortStableFunc(faulty, func(a, b *column) int { return cmp.Compare(a.faultRow, b.faultRow) })
+	var errs []error
+	for _, c := range faulty {
+		place := fmt.Sprintf("%s: row %d, column %q", t.spec.File, c.faultRow, c.name)
+		if c.faults > 1 {
+			place += fmt.Sprintf(" (and %s below it)", wording.Count(c.faults-1, "cell"))
+		}
+		errs = append(errs, refuse("data.file", "%s: %s", place, c.fault))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // checkRanges checks that each feature has a range, if there are any.
