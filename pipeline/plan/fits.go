@@ -425,9 +425,8 @@ func (d *draft) fixedBut(names []string, c *trial.Cell) []fixedValue {
 		case k.Name == "reference":
 			put("reference", scalar(d.setting.reference))
 		case !k.Has(trial.Derived) && !varies[k.Name]:
-			put(k.Name, plainValue(k, c))
-			noiseless := k.Has(trial.FromZero) && c.Problem.Noise.Kind != "none" // a rate of 0 that the file states
-			fixed[len(fixed)-1].absent = k.Value(c) == nil && !noiseless
+			v := plainValue(k, c)
+			fixed = append(fixed, fixedValue{Name: k.Name, Value: v, text: formatValue(v), absent: isAbsent(k, c)})
 		}
 		if k.Name == "adversary" {
 			for _, name := range d.entry.paramsBut(varies) {
@@ -436,6 +435,11 @@ func (d *draft) fixedBut(names []string, c *trial.Cell) []fixedValue {
 		}
 	}
 	return fixed
+}
+
+// isAbsent reports whether the column does not apply to the cell. A rate of 0 of a noise that the file states applies.
+func isAbsent(k trial.KeyColumn, c *trial.Cell) bool {
+	return k.Value(c) == nil && !(k.Has(trial.FromZero) && c.Problem.Noise.Kind != "none")
 }
 
 // paramsBut returns the names of the parameters in the sweep file: of the algorithm, and of a problem of a plugin

@@ -10,8 +10,8 @@ import (
 // than n, not the whole search.
 var ofRung = []string{
 	"n_low", "n_high", "theory_n", "ratio_low", "ratio_high", "paper_n", "mean_error", "unbiased_error",
-	"sample", "search_id", "mistakes_mean", "mistakes_max", "best_loss", "regret_mean", "regret_low", "regret_high", "theory_regret",
-	"paper_regret", "epsilon_implied", "epsilon_implied_reason",
+	"sample", "search_id", "mistakes_mean", "mistakes_max", "best_loss", "regret_mean", "regret_low", "regret_high",
+	"theory_regret", "paper_regret", "epsilon_implied", "epsilon_implied_reason",
 }
 
 // FoldSearches returns the table with one row for each search over a parameter other than n
