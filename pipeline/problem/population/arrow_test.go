@@ -178,7 +178,8 @@ func TestUnusableColumns(t *testing.T) {
 		checkError(
 			t,
 			err,
-			`problem.data.file: `+path+`: row 1, column "c" (and 4 cells below it): "v" is not a number; correct it, drop the row`,
+			`problem.data.file: `+path+`: row 1, column "c" (and 4 cells below it): "v" is not a number; correct it, `+
+				`drop the row`,
 		)
 		q.Data.Features, q.Data.Label = nil, "when"
 		_, err = read(q, path)
