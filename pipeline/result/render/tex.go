@@ -157,9 +157,27 @@ func texValues(c briefColumn, siunitx bool) (values []string) {
 		} else if siunitx && text != "-" {
 			value = `\num{` + text + `}`
 		}
+		switch c.Name {
+		case "term", "group":
+			value = lowerWord.ReplaceAllStringFunc(value, symbol)
+		case "y":
+			value = strings.ReplaceAll(value, `n\_model`, headings["n_model"])
+		case "status":
+			value = strings.ReplaceAll(value, `\_`, " ")
+		}
 		values = append(values, value)
 	}
 	return values
+}
+
+var lowerWord = regexp.MustCompile(`[a-z]+`)
+
+// symbol returns the symbol of a quantity, such as $\alpha$, or the word if it has none.
+func symbol(word string) string {
+	if h := heading(word); strings.HasPrefix(h, "$") && (len(word) > 1 || word == "d") {
+		return h
+	}
+	return word
 }
 
 var scientific = regexp.MustCompile(`^(-?[0-9.]+)e([+-])0*([0-9]+)$`)
