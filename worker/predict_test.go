@@ -9,6 +9,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/problem/problemtest"
 	"github.com/shatterlab/shatter/pipeline/task"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -112,6 +113,7 @@ func TestProbes(t *testing.T) {
 // measured whole, and a larger one on as many points as a final model, at whose standard error a
 // goal is 3.5 standard errors away.
 func TestStatesNearGoal(t *testing.T) {
+	testkit.Serial(t)
 	s := testSlot(t)
 	for _, c := range []struct {
 		domain uint64

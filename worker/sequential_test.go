@@ -8,6 +8,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/ledger"
 	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/task"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -76,6 +77,7 @@ func TestSequentialOutcomes(t *testing.T) {
 // block, which reveals that its error is near the goal. Trials that fail meanwhile do not affect
 // the others.
 func TestSequentialDishonest(t *testing.T) {
+	testkit.Serial(t)
 	s := testSlot(t)
 	j, _ := sequentialJob(t, s, "test/blocks", 60)
 	out := runJob(t, s, j)

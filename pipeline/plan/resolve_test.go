@@ -496,6 +496,7 @@ exclude: [{from: 2^52}]
 }
 
 func TestResolveMistakes(t *testing.T) {
+	testkit.Serial(t)
 	half := `name: x
 problem: {class: halfspace, d: [10, 50], margin: 0.1, distribution: skew}
 algorithms:
@@ -632,6 +633,7 @@ func fractions(n int) string {
 
 // Sweeps that would be too large are refused before they are expanded.
 func TestSizesAreCountedFirst(t *testing.T) {
+	testkit.Serial(t)
 	letters := func(prefix string) string {
 		var parts []string
 		for i := range 5000 {

@@ -3,15 +3,10 @@ package testkit
 import (
 	"os"
 	"testing"
-
-	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// LongRun reports whether SHATTER_TEST_LONG is set, for tests that do less in the ordinary run. It
-// is true in plugins too, because a test that was not skipped has started them.
-func LongRun() bool {
-	return os.Getenv("SHATTER_TEST_LONG") != "" || os.Getenv(pluginv1.CookieKey) != ""
-}
+// LongRun reports whether SHATTER_TEST_LONG is set, for tests that do less in the ordinary run.
+func LongRun() bool { return os.Getenv("SHATTER_TEST_LONG") != "" }
 
 // Long skips a test in the ordinary run because it takes seconds of a quiet core or tests a
 // probability over many repetitions. The same code is covered there, and under the race detector,

@@ -54,6 +54,7 @@ func TestPython(t *testing.T) {
 // TestPythonProtocol compares the generated code of the Python SDK with the protocol.
 func TestPythonProtocol(t *testing.T) {
 	t.Parallel()
+	testkit.Serial(t)
 	python := testkit.Python(t, "google.protobuf")
 	const print = "import sys, plugin_pb2; sys.stdout.buffer.write(plugin_pb2.DESCRIPTOR.serialized_pb)"
 	describe := exec.Command(python, "-c", print)

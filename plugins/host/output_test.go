@@ -14,6 +14,7 @@ import (
 // without the name.
 func TestOutputNamesTrial(t *testing.T) {
 	t.Parallel()
+	testkit.Serial(t)
 	for _, c := range []struct {
 		trials int
 		want   string

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/sandbox"
+	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -39,6 +40,7 @@ func TestChanged(t *testing.T) {
 // A plugin that needs what the sandbox does not let it read names the remedy.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
+	testkit.Serial(t)
 	file := filepath.Join(t.TempDir(), "plugin")
 	script := "#!/bin/sh\nexec env " + roleVariable + "=raw " + testBinary() + "\n"
 	if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
@@ -55,6 +57,7 @@ func TestUnreadable(t *testing.T) {
 // The last words of a plugin that lacks something lead to the remedy.
 func TestHints(t *testing.T) {
 	t.Parallel()
+	testkit.Serial(t)
 	for words, hint := range map[string]string{
 		"File \"<frozen os>\", line 679, in __getitem__\nKeyError: 'LICENSE'": "add --plugin-env LICENSE to give",
 		"PermissionError: [Errno 13] Permission denied: '/srv/cache'":         "may write to $TMPDIR (HOME) only",
@@ -103,6 +106,7 @@ sleep 100
 // A question about a setting takes no longer than a trial may, or a few seconds.
 func TestCheckHangs(t *testing.T) {
 	t.Parallel()
+	testkit.Serial(t)
 	c := self("plugin")
 	c.Trial = time.Second
 	p := start(t, c)

@@ -282,6 +282,7 @@ func TestTail(t *testing.T) {
 
 func TestCatalog(t *testing.T) {
 	t.Parallel()
+	testkit.Serial(t)
 	third := filepath.Join(t.TempDir(), "third")
 	script := "#!/bin/sh\nexec env " + roleVariable + "=raw " + testBinary() + "\n"
 	if err := os.WriteFile(third, []byte(script), 0o700); err != nil {

@@ -55,6 +55,7 @@ func runIn(t *testing.T, p *Process, r OpenRequest) (all []Fault, err error) {
 // A declared hypothesis that is malformed fails its trial with the reason.
 func TestDeclared(t *testing.T) {
 	t.Parallel()
+	testkit.Serial(t)
 	for name, want := range map[string]string{
 		"well": "", "no trial at all": "",
 		"nothing known": `unknown kind "oracle"`, "too many": "a stump has 3 numbers, not 1000000",
