@@ -176,6 +176,9 @@ var auditColumns = []schemas.ColumnOf[TableRow]{
 		func(r *TableRow) int64 { return r.Audit.Pairs }),
 	flag("refuted", "task audit: the trials refute the guarantee: the claimed epsilon at its delta, mu or rho",
 		func(r *TableRow) bool { return r.Audit.Refuted != "" }),
+	label("audited", "task learn, in a table of several folders: what the audits among them with the same "+
+		"algorithm, parameters, epsilon, delta and program (by its SHA-256) found, on any problem and n; null "+
+		"if there are none", func(*TableRow) string { return "" }),
 }
 
 // rungText returns a text of the row's rung; "" if the row has none.

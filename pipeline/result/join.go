@@ -19,8 +19,8 @@ import (
 type Source struct{ Name, Dir string }
 
 // Join writes the Parquet files of several results into the folder dir: all their rows, with the
-// column [trial.FolderColumn]. It returns the ids of cells for each source. An id that an earlier
-// source has too gets a suffix.
+// column [trial.FolderColumn], and in the column audited what audits found about learners. It returns
+// the ids of cells for each source. An id that an earlier source has too gets a suffix.
 func Join(sources []Source, dir string) (ids []map[string]string, err error) {
 	taken := map[string]bool{}
 	for i := range sources {
@@ -47,22 +47,32 @@ func Join(sources []Source, dir string) (ids []map[string]string, err error) {
 		if !ok {
 			continue
 		}
-		var all []*sheet.Sheet
-		for i, source := range sources {
-			s, err := sheet.ReadTable(source.Dir, name)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, withFolder(s, source.Name, ids[i]))
+		s, err := union(sources, ids, name)
+		if err == nil && name == "table" {
+			s, err = withAudited(s, sources, ids)
 		}
-		err := disk.WriteFile(filepath.Join(dir, f.name), func(w io.Writer) error {
-			return render.Render(sheet.Union(all), w, "parquet")
-		})
+		if err != nil {
+			return nil, err
+		}
+		err = disk.WriteFile(filepath.Join(dir, f.name), func(w io.Writer) error { return render.Render(s, w, "parquet") })
 		if err != nil {
 			return nil, err
 		}
 	}
 	return ids, nil
+}
+
+// union returns the rows of one table of all sources.
+func union(sources []Source, ids []map[string]string, name string) (*sheet.Sheet, error) {
+	var all []*sheet.Sheet
+	for i, source := range sources {
+		s, err := sheet.ReadTable(source.Dir, name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, withFolder(s, source.Name, ids[i]))
+	}
+	return sheet.Union(all), nil
 }
 
 // idColumns are the columns that hold ids of cells.

@@ -24,7 +24,8 @@ var dropFirst = []string{
 // dropLast lists the columns that the narrowest tables keep.
 var dropLast = []string{
 	"algorithm", "epsilon", "n", "n_low", "n_high", "search_n", "search_insufficient", "search_sufficient", "status",
-	"rate", "regret_mean", "name", "value", "estimate", "estimate_se", "term",
+	"rate", "regret_mean", "name", "value", "estimate", "estimate_se", "term", "refuted",
+	"audited",
 }
 
 // notedBelow lists the columns whose texts become notes when they are dropped.
