@@ -9,7 +9,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// A ranked trial has a pseudo-random rank under its cell's NoiseKey, which no plugin knows.
+// A ranked trial has a pseudo-random rank under its cell's NoiseKey, which plugins cannot learn.
 type ranked struct {
 	rank   uint64
 	n, rep int64

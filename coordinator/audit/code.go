@@ -32,7 +32,7 @@ type Code struct {
 	Folder *folder.Folder
 	Today  map[string]string // identities of the present code, by trial.Cell.Code
 
-	// Environments holds those of the present plugins, by identity, as far as they are known.
+	// Environments holds the known environments of the present plugins, by identity.
 	Environments map[string]schemas.Environment
 }
 
@@ -93,7 +93,7 @@ func (x Code) Report(sample []*pool.Request) (lines []string) {
 		change                     string
 		trials, largest, atLargest int64
 	}
-	all := map[string]*agreement{} // by algorithm
+	all := map[string]*agreement{} // key: algorithm
 	for c, digest := range x.origins() {
 		if all[c.As] == nil {
 			all[c.As] = &agreement{change: x.Change(digest, x.Today[c.Code()])}

@@ -18,7 +18,7 @@ import (
 
 // minRechecks is the smallest number of trials of a cell that are rechecked, or all of a cell with fewer. It is less
 // in a sweep of many small cells, where it would make rechecks more than maxShare of all trials, but at least
-// leastRechecks, whatever they cost.
+// leastRechecks, at any cost.
 const (
 	minRechecks   = 8
 	leastRechecks = 2
@@ -53,7 +53,7 @@ type Cell struct {
 
 // A Recheck re-runs a random share of the trials that the tables count: in a fresh process, with the points in another
 // order and with other trials, and on another worker if there is one. The keys of the cells and the counted trials
-// determine the choice. Plugins know neither, so they cannot predict it.
+// determine the choice. Plugins see neither, so they cannot predict it.
 type Recheck struct {
 	folder  *folder.Folder
 	share   float64             // share of each cell's trials to recheck; 0: none
@@ -429,7 +429,7 @@ const minAgreements = 8
 // wrongWorkers returns the workers that compute wrongly, by trials that were examined: a worker that is alone with its
 // outcome about each examined trial of some algorithms, about which others agree without it.
 func (k *Recheck) wrongWorkers(trials []*differing) (wrong []string) {
-	suspect := map[string]string{} // by algorithm; "": not one alone
+	suspect := map[string]string{} // key: algorithm; "": not one alone
 	for _, d := range trials {
 		worker := d.suspect()
 		if other, seen := suspect[d.cell.As]; seen && other != worker {
@@ -486,7 +486,7 @@ func (k *Recheck) Report() *schemas.Rechecks {
 
 // A Progress describes how far the rechecks of a run are.
 type Progress struct {
-	Due, Done int64   // trials to be rechecked in this run, and those of them that were
+	Due, Done int64   // number of trials to recheck in this run, and of rechecked ones
 	Seconds   float64 // run time of these, as workers report it
 	Left      int64   // trials that were due and were not rechecked
 	Ended     bool    // nothing remains to be done in this run

@@ -10,7 +10,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// The choice is that of the least ranks, whatever the order and the borders of the points.
+// The trials of the least ranks are chosen, for any order and borders of the points.
 func TestChoose(t *testing.T) {
 	points := []estimate.Point{{N: 10, Consumed: 100}, {N: 20, Consumed: 3}, {N: 40, Consumed: 500}}
 	var all []ranked

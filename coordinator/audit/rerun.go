@@ -125,7 +125,7 @@ func (x *rerun) accept(r *pool.Request, b *ledger.Batch) error {
 
 // A position orders trials as the tables do.
 type position struct {
-	cell          int // in the plan
+	cell          int // position in the plan
 	n, repetition int64
 }
 

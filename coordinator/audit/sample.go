@@ -95,8 +95,8 @@ func (d *drawing) draw(cells []*trial.Cell) (requests []*pool.Request, drawn, al
 
 // A Sample is the size of a sample of recorded trials.
 type Sample struct {
-	Share float64 // of each algorithm's trials, and at least 20 of each
-	Count int64   // of all trials, if Share is 0
+	Share float64 // share of each algorithm's trials, of which at least 20 are drawn
+	Count int64   // number of trials of all algorithms, if Share is 0
 }
 
 // A Result is the result of [Verify].

@@ -41,7 +41,7 @@ type refusal struct {
 // independent although they have the same n: see [trial.Rung.Sampled].
 type ladder struct {
 	*estimate.Ladder
-	rungs []*CellState // by position, from 0 on
+	rungs []*CellState // index: position, from 0 on
 }
 
 // New returns the cells of a table without any outcomes. They share the probability of a wrong
@@ -281,7 +281,7 @@ func (c *CellState) Finished(r estimate.Result) bool {
 	return r.Status != estimate.StatusUndecided && r.Status != estimate.StatusNotMonotone
 }
 
-// TrialsLeft predicts the remaining trials of the decision, for a rung those of the whole ladder.
+// TrialsLeft predicts the remaining trials of the decision, and for a rung of the whole ladder.
 func (c *CellState) TrialsLeft() (trials float64) {
 	for _, x := range c.Group() {
 		for _, b := range x.Left() {

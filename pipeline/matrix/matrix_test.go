@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Sums are those of plain loops, up to rounding.
+// Sums equal the sums of plain loops, up to rounding.
 func TestRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, size := range []struct{ n, d int }{{0, 2}, {1, 1}, {3, 2}, {4, 3}, {7, 1}, {300, 13}} {

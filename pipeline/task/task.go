@@ -18,7 +18,7 @@ import (
 
 // A Task is a kind of trial. Its zero value is no task; [Of] finds one by its name.
 type Task struct {
-	Name string        // in sweep files
+	Name string        // name in sweep files
 	Wire pluginv1.Task // what a plugin plays
 	Doc  string        // what a learner gets and does, in one line
 
@@ -98,8 +98,8 @@ type Player interface {
 
 // Played holds what a session measured, except the errors of its trials.
 type Played struct {
-	Metrics map[string][]float64 // by name, one value for each trial
-	Truths  []float64            // of the last round, which the plugin has yet to get
+	Metrics map[string][]float64 // key: name; one value for each trial
+	Truths  []float64            // labels of the last round, which the plugin has yet to get
 }
 
 // All lists the tasks in the order in which people see them.

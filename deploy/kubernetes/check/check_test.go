@@ -1,4 +1,4 @@
-// Package check decodes what deploy/kubernetes says into the types of Kubernetes and KEDA. It is a
+// Package check decodes the files of deploy/kubernetes into the types of Kubernetes and KEDA. It is a
 // module of its own, so that Shatter does not depend on them. It needs no cluster, and does not show
 // that one runs the pods.
 package check
@@ -216,7 +216,7 @@ func TestTimeToDrain(t *testing.T) {
 	}
 }
 
-// A pod sees its own credentials and no others', and nobody but its group can read them.
+// A pod sees its own credentials only, and only its group can read them.
 func TestOwnCredentials(t *testing.T) {
 	for name, pod := range pods(objects(t)) {
 		shared := map[string]bool{} // volumes with the secrets of several pods

@@ -9,7 +9,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
-// Error says that a value of a sweep file cannot be used.
+// Error reports a value of a sweep file that cannot be used.
 type Error struct {
 	Key    string // the path of the key in the file, as in "problem.margin"
 	Reason string // what is wrong with the value, and the remedy

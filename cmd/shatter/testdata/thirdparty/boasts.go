@@ -6,7 +6,7 @@ import (
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
-// boasts always answers +1, and claims to prove what nobody can of that.
+// boasts always answers +1, and claims to prove a bound that cannot hold for it.
 var boasts = algo.Algorithm[struct{}]{
 	Name: "third/boasts", Version: "1.0.0", Doc: "Always answers +1, with bounds that are false.",
 	Learn: func(context.Context, *algo.Trial[struct{}], *algo.Data) (algo.Model, error) {

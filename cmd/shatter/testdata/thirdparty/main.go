@@ -47,7 +47,7 @@ type loudParams struct {
 	From int `doc:"the least sample size that it refuses; 0: all" min:"0"`
 }
 
-// loud refuses with a long reason that would clear a screen, as would all that it says of itself.
+// loud refuses with a long reason that would clear a screen, as would its description.
 var loud = algo.Algorithm[loudParams]{
 	Name: "third/loud", Version: "1.0.0", Doc: "Refuses in ninety kilobytes.\x1b[2J",
 	Metrics: map[string]string{"noise": "how loud it is\x1b[2J [dB]"},
