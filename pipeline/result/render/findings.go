@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
@@ -18,6 +19,7 @@ type finding struct {
 	cells             int
 	low, high         float64 // union of the brackets
 	provedLow, proved float64 // least and largest bound; 0: none
+	search            bool    // name is the whole sentence, about a search over another number than n
 }
 
 // Findings answers how many examples suffice, from a table with brackets: a sentence for each class
@@ -38,23 +40,24 @@ func Findings(s *sheet.Sheet) (lines []string) {
 	var problems []string
 	of := map[string][]*finding{}
 	for row := range s.Len() {
-		if short(s.Value(row, "status")) != estimate.StatusDecided || math.IsNaN(s.Number(row, "n_high")) {
+		search := s.Index("search") >= 0 && s.Value(row, "search") != nil
+		if short(s.Value(row, "status")) != estimate.StatusDecided || !search && math.IsNaN(s.Number(row, "n_high")) {
 			continue
 		}
 		problem, name := subject(s, row)
+		if search {
+			name = searchSentence(s, row)
+		}
 		if of[problem] == nil {
 			problems = append(problems, problem)
 		}
-		var f *finding
-		for _, known := range of[problem] {
-			if known.name == name {
-				f = known
-			}
+		i := slices.IndexFunc(of[problem], func(f *finding) bool { return f.name == name })
+		if i < 0 {
+			i = len(of[problem])
+			of[problem] = append(of[problem],
+				&finding{name: name, low: math.Inf(1), provedLow: math.Inf(1), search: search})
 		}
-		if f == nil {
-			f = &finding{name: name, low: math.Inf(1), provedLow: math.Inf(1)}
-			of[problem] = append(of[problem], f)
-		}
+		f := of[problem][i]
 		f.cells++
 		f.low, f.high = min(f.low, s.Number(row, "n_low")), max(f.high, s.Number(row, "n_high"))
 		if bound := s.Number(row, "theory_n"); bound == bound {
@@ -90,7 +93,28 @@ func subject(s *sheet.Sheet, row int) (problem, name string) {
 	return problem, name
 }
 
+// searchSentence describes the result of the search that a row belongs to: "acme/one at n 4000: queries 2 suffices and
+// 10 does not".
+func searchSentence(s *sheet.Sheet, row int) string {
+	text := func(column string) string { return short(s.Value(row, column)) }
+	line := text("algorithm")
+	for _, column := range []string{"epsilon", "search_n"} {
+		if value := text(column); value != "" && column != text("search") {
+			line += " at " + strings.TrimPrefix(column, "search_") + " " + value
+		}
+	}
+	line += fmt.Sprintf(": %s %s suffices and %s does not", text("search"), text("search_sufficient"),
+		text("search_insufficient"))
+	if bound := text("search_theory"); bound != "" {
+		line += " (bound " + bound + ")"
+	}
+	return line
+}
+
 func (f *finding) String() string {
+	if f.search {
+		return f.name
+	}
 	text := fmt.Sprintf("%s needs %.0f to %.0f examples", f.name, f.low+1, f.high)
 	if f.cells > 1 {
 		text += fmt.Sprintf(" in %d cells", f.cells)
