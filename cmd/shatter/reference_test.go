@@ -100,7 +100,7 @@ func writeMeaning(b *strings.Builder, e reference.Entry) {
 		}
 		fmt.Fprintf(b, "- %s: `%s`\n", what, strings.Join(namesOf(e), "`, `"))
 	}
-	if e.Kind == "key" && e.Example != "" {
+	if (e.Kind == "key" || e.Kind == "column") && e.Example != "" {
 		fmt.Fprintf(b, "- example: `%s`\n", e.Example)
 	}
 }

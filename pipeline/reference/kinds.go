@@ -2,6 +2,7 @@ package reference
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"regexp"
 	"slices"
@@ -132,8 +133,18 @@ func models() (all []Entry) {
 	return all
 }
 
+// columnValues holds a line for each column: its name and a value, for example.
+//
+//go:embed columns.txt
+var columnValues string
+
 // columns returns the columns of all result files, merging those with the same name and meaning.
 func columns() (all []Entry) {
+	values := map[string]string{}
+	for line := range strings.Lines(columnValues) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		values[name] = value
+	}
 	for _, file := range result.Files() {
 		of := result.Columns(file)
 		if file == "table" {
@@ -149,7 +160,9 @@ func columns() (all []Entry) {
 				all[i].Facts[1].Text += ", " + name
 				continue
 			}
-			all = append(all, Entry{Name: c.Name, Doc: c.Doc, Facts: []Fact{{"type", string(c.Type)}, {"files", name}}})
+			all = append(all, Entry{
+				Name: c.Name, Doc: c.Doc, Facts: []Fact{{"type", string(c.Type)}, {"files", name}}, Example: values[c.Name],
+			})
 		}
 	}
 	return all

@@ -19,6 +19,9 @@ func TestEntriesAreComplete(t *testing.T) {
 		if key := e.Name[strings.LastIndexByte(e.Name, '.')+1:]; e.Kind == "key" && !strings.Contains(e.Example, key+":") {
 			t.Errorf("the example of %s is %q", e.Name, e.Example)
 		}
+		if e.Kind == "column" && e.Example == "" {
+			t.Errorf("columns.txt has no value of the column %s", e.Name)
+		}
 	}
 }
 
