@@ -10,7 +10,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/trial"
 )
 
-// A Prediction estimates the trials and time of a sweep, within about a factor of two.
+// A Prediction estimates the trials and time of a sweep, within about a factor of three.
 type Prediction struct {
 	Cells   []CellPrediction // predictions in the plan's order
 	Trials  float64          // trials in the table

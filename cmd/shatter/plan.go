@@ -51,7 +51,7 @@ func planCommand() *cobra.Command {
 		Use:   "plan FILE [KEY=VALUE...]",
 		Short: "Predict the trials and time of a sweep",
 		Long: `Run a pilot for each algorithm and problem of the sweep in FILE (16 trials at two sample sizes) and
-predict, within about a factor of two: trials, time on --workers workers like those of this machine,
+predict, within about a factor of three: trials, time on --workers workers like those of this machine,
 and the most expensive cells. Seconds per trial are taken to be a line in n. A search is taken to
 read about 1,000 trials.
 
@@ -136,8 +136,8 @@ func writePrediction(w io.Writer, p *coordinator.Prediction, workers int, took t
 	if refused > 0 {
 		write("", "%d of them cannot run a trial: the algorithm refuses their sample sizes, see `shatter run`", refused)
 	}
-	write("trials", "about %s, within a factor of two", roughCount(p.Trials))
-	write("time", "about %s on %s like those of this machine, within a factor of two",
+	write("trials", "about %s, within a factor of three", roughCount(p.Trials))
+	write("time", "about %s on %s like those of this machine, within a factor of three",
 		roughSeconds(p.Time), wording.Count(workers, "worker"))
 	if p.Seconds > 0 {
 		b.WriteByte('\n')

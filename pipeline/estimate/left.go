@@ -2,11 +2,14 @@ package estimate
 
 import "math"
 
-// A typical search reads typicalTrials trials at sizes near an n* that lies after typicalShare of
-// the octaves of its range. The numbers are averages over the searches of the quickstart example.
+// A typical search reads (threshold + 1)(findTrials + narrowTrials/width^2) trials, for the logarithm
+// width of the ratio of a bracket's ends. They are near an n* that lies after typicalShare of the octaves
+// of its range. Means of four sweeps, whose brackets have a ratio of 1.2 to 2 and which have 20 to 10,000
+// cells, are 0.5 to 1.5 times as much.
 const (
-	typicalTrials = 1000
-	typicalShare  = 1.0 / 3
+	findTrials   = 55
+	narrowTrials = 35
+	typicalShare = 1.0 / 3
 )
 
 // Left predicts the trials that the search will still read, including those wanted now: Count of
@@ -17,7 +20,9 @@ func (s *Search) Left() []Block {
 	if s.trials == 0 && !s.Done() {
 		from, to := math.Log(float64(s.find.From)), math.Log(float64(s.find.To))
 		star := math.Exp(from + typicalShare*(to-from))
-		return []Block{{N: int64(math.Round(star)), Count: int(min(s.find.MaxTrials, typicalTrials))}}
+		width := max(math.Log(s.find.Within), 1/star)
+		trials := (s.threshold + 1) * (findTrials + narrowTrials/(width*width))
+		return []Block{{N: int64(math.Round(star)), Count: int(min(float64(s.find.MaxTrials), trials))}}
 	}
 	var blocks []Block
 	add := func(n int64, trials float64) {
