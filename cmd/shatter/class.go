@@ -122,9 +122,7 @@ func classFacts(s concept.Spec) (facts []reference.Fact, err error) {
 	if d.Size != nil {
 		add("ln |H|", "%.6g", d.LogSize)
 	}
-	add("VC dimension", "%v", d.VC)
-	add("Littlestone", "dimension %v", d.Ldim)
-	add("representation", "dimension %v, in nats", d.Representation)
+	add("dimensions", "VC %v, Littlestone %v, representation %v nats", d.VC, d.Ldim, d.Representation)
 	z := d.Separator
 	if z == nil {
 		add("separator", "none: %v", d.NoSeparator)
@@ -135,7 +133,8 @@ func classFacts(s concept.Spec) (facts []reference.Fact, err error) {
 		margin = "between " + margin + " and " + high
 	}
 	add("separator", "m = %d, h = %d", z.Len(), z.Hamming)
-	add("rho", "%.6g (labels 0 and 1), %.6g (labels -1 and +1)", z.Rho01(), z.RhoPM())
+	add("rho", "%.6g (labels 0 and 1), %.6g (labels -1 and +1): least distance of two hypotheses on the separator",
+		z.Rho01(), z.RhoPM())
 	add("hull margin", "%s", margin)
 	return facts, nil
 }

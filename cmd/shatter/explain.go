@@ -100,6 +100,12 @@ func kindsOf() []reference.Kind {
 // explained returns the meanings of a word: entries, and a kind with the names of all its entries.
 func explained(word string, all []reference.Entry) ([]reference.Entry, error) {
 	found, suggestion := reference.Find(word, all)
+	for prefix, kind := range map[string]string{schemas.ParamPrefix: "parameter", schemas.MetricPrefix: "metric"} {
+		if name, column := strings.CutPrefix(word, prefix); column && len(found) == 0 {
+			found, _ = reference.Find(name, all)
+			found = slices.DeleteFunc(found, func(e reference.Entry) bool { return e.Kind != kind })
+		}
+	}
 	var plurals []string
 	for _, k := range kindsOf() {
 		plurals = append(plurals, k.Plural)

@@ -311,8 +311,12 @@ func (f *runFlags) report(c *cobra.Command, ran *session, s *coordinator.Summary
 		d.say("shatter: no report.html: %s; `shatter report %s` tries again", remedied(err), out.Dir)
 	}
 	if s.Partial == "" {
+		if known := out.Report.Outcomes; known > 0 {
+			d.say("%s trials were known from earlier runs, and %s were added", wording.Thousands(float64(known)),
+				wording.Thousands(float64(recorded-known)))
+		}
 		if recorded > s.Counted {
-			d.say("%s of %s trials count: the others came from the cache, from an earlier run or too late",
+			d.say("%s of %s trials count: the cells were decided without the others",
 				wording.Thousands(float64(s.Counted)), wording.Thousands(float64(recorded)))
 		}
 		d.say("results in %s, digest %s", out.Dir, s.Digest)

@@ -183,13 +183,14 @@ func (l *verifyReport) tables(t *folder.Tables) {
 	for _, f := range different {
 		l.line("  DIFFERENT: %s: %s", f.Name, f.Difference)
 	}
+	l.line("not compared: report.html, timing.parquet, manifest.json without its digest")
 	switch t.Manifest {
 	case t.Digest:
-		l.line("digest: %s, as the manifest says", t.Digest)
+		l.line("digest of the files made again: %s, as the manifest says", t.Digest)
 	case "":
-		l.line("digest: %s; the manifest gives NONE", t.Digest)
+		l.line("digest of the files made again: %s; the manifest gives NONE", t.Digest)
 	default:
-		l.line("digest: %s; the manifest says DIFFERENTLY %s", t.Digest, t.Manifest)
+		l.line("digest of the files made again: %s; the manifest says DIFFERENTLY %s", t.Digest, t.Manifest)
 	}
 }
 
