@@ -51,9 +51,9 @@ func planCommand() *cobra.Command {
 		Use:   "plan FILE [KEY=VALUE...]",
 		Short: "Predict the trials and time of a sweep",
 		Long: `Run a pilot for each algorithm and problem of the sweep in FILE (16 trials at two sample sizes) and
-predict, within about a factor of three: trials, time on --workers workers like those of this machine,
-and the most expensive cells. Seconds per trial are taken to be a line in n. A search is taken to
-read about 1,000 trials.
+predict, within about a factor of three: trials, time on --workers workers like those of this
+machine, and the most expensive cells. Seconds per trial are taken to be a line in n. The trials of
+a search follow from its "within" and the number of cells.
 
 The outcomes of the pilot are not kept. --dry runs nothing and only counts.`,
 		Args: cobra.MinimumNArgs(1),
