@@ -47,12 +47,19 @@ func newAxis(title string, values []float64, log, exact bool) Axis {
 	if exact && len(values) <= maxTicks {
 		for _, v := range values {
 			if len(a.Ticks) == 0 || a.at(v)-a.at(a.Ticks[len(a.Ticks)-1].Value) > 0.09 {
-				a.Ticks = append(a.Ticks, plot.Tick{Value: v, Label: tickLabel(v)})
+				a.Ticks = append(a.Ticks, plot.Tick{Value: v})
 			}
 		}
 	}
 	if len(a.Ticks) < 2 {
 		a.Ticks = a.roundTicks()
+	}
+	ticks := make([]float64, len(a.Ticks))
+	for i, t := range a.Ticks {
+		ticks[i] = t.Value
+	}
+	for i, label := range tickLabels(ticks...) {
+		a.Ticks[i].Label = label
 	}
 	return a
 }
@@ -75,11 +82,7 @@ func (a Axis) roundTicks() (ticks []plot.Tick) {
 	decades := math.Log10(a.High / a.Low)
 	if !a.Log || decades < 0.8 {
 		ticks = plot.DefaultTicks{}.Ticks(a.Low, a.High)
-		ticks = slices.DeleteFunc(ticks, func(t plot.Tick) bool { return t.IsMinor() })
-		for i := range ticks {
-			ticks[i].Label = tickLabel(ticks[i].Value)
-		}
-		return ticks
+		return slices.DeleteFunc(ticks, func(t plot.Tick) bool { return t.IsMinor() })
 	}
 	steps, every := []float64{1, 2, 5}, 1.0
 	if decades > 3 {
@@ -88,7 +91,7 @@ func (a Axis) roundTicks() (ticks []plot.Tick) {
 	for e := math.Floor(math.Log10(a.Low)/every) * every; e <= math.Log10(a.High); e += every {
 		for _, step := range steps {
 			if v := step * math.Pow(10, e); v >= a.Low && v <= a.High {
-				ticks = append(ticks, plot.Tick{Value: v, Label: tickLabel(v)})
+				ticks = append(ticks, plot.Tick{Value: v})
 			}
 		}
 	}
@@ -96,20 +99,36 @@ func (a Axis) roundTicks() (ticks []plot.Tick) {
 }
 
 // tickLabel returns a short name of a number: 0.05, 1500, 20k, 3M, 2^16.
-func tickLabel(v float64) string {
-	abs := math.Abs(v)
-	if frac, exp := math.Frexp(v); abs >= 8192 && frac == 0.5 {
-		return "2^" + strconv.Itoa(exp-1)
+func tickLabel(v float64) string { return tickLabels(v)[0] }
+
+// tickLabels returns short names of numbers in one style: 100, 1k, 10k, or 2^8, 2^16.
+func tickLabels(values ...float64) []string {
+	powers, largest := true, 0.0
+	for _, v := range values {
+		frac, _ := math.Frexp(v)
+		powers, largest = powers && frac == 0.5, max(largest, math.Abs(v))
 	}
-	if abs < 1e15 {
-		for _, unit := range []struct {
-			from, size float64
-			name       string
-		}{{1e12, 1e12, "T"}, {1e9, 1e9, "G"}, {1e6, 1e6, "M"}, {1e4, 1e3, "k"}} {
-			if abs >= unit.from {
-				return strconv.FormatFloat(v/unit.size, 'g', 4, 64) + unit.name
+	units := []struct {
+		from, size float64
+		name       string
+	}{{1e12, 1e12, "T"}, {1e9, 1e9, "G"}, {1e6, 1e6, "M"}, {1e3, 1e3, "k"}}
+	if largest < 1e4 || largest >= 1e15 {
+		units = nil
+	}
+	labels := make([]string, len(values))
+	for i, v := range values {
+		if powers && largest >= 8192 {
+			_, exp := math.Frexp(v)
+			labels[i] = "2^" + strconv.Itoa(exp-1)
+			continue
+		}
+		size, name := 1.0, ""
+		for _, unit := range slices.Backward(units) {
+			if math.Abs(v) >= unit.from {
+				size, name = unit.size, unit.name
 			}
 		}
+		labels[i] = strconv.FormatFloat(v/size, 'g', 4, 64) + name
 	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
+	return labels
 }

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/trial"
@@ -34,7 +35,7 @@ func (b Bars) Scale() string {
 	if b.High == 0 {
 		return ""
 	}
-	return tickLabel(b.Low) + " to " + tickLabel(b.High) + ", log"
+	return strings.Join(tickLabels(b.Low, b.High), " to ") + ", log"
 }
 
 // at returns the position of a value in the image.

@@ -189,6 +189,14 @@ func TestTicks(t *testing.T) {
 			t.Errorf("%v is labeled %s, want %s", v, got, want)
 		}
 	}
+	for want, values := range map[string][]float64{
+		"100 1k 10k 1M": {100, 1000, 1e4, 1e6}, "100 1000 5000": {100, 1000, 5000}, "2^8 2^16": {256, 65536},
+		"1k 16.38k 20k": {1000, 16384, 20000},
+	} {
+		if got := strings.Join(tickLabels(values...), " "); got != want {
+			t.Errorf("%v are labeled %s, want %s", values, got, want)
+		}
+	}
 }
 
 // A figure has the same bytes each time, even on another day, and SVG is valid XML for any names.

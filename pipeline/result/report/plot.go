@@ -40,9 +40,27 @@ var palette = []string{
 
 // Shapes of decided and of undecided points.
 var (
-	filled = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}}
-	hollow = []draw.GlyphDrawer{draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}}
+	filled = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{},
+		diamond{(*draw.Canvas).Fill}}
+	hollow = []draw.GlyphDrawer{draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{},
+		diamond{(*draw.Canvas).Stroke}}
 )
+
+// A diamond is a shape that the library lacks.
+type diamond struct{ draw func(*draw.Canvas, vg.Path) }
+
+// DrawGlyph implements [draw.GlyphDrawer].
+func (d diamond) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	c.SetLineStyle(draw.LineStyle{Color: s.Color, Width: vg.Points(0.5)})
+	r := 1.25 * s.Radius
+	var p vg.Path
+	p.Move(vg.Point{X: at.X, Y: at.Y + r})
+	p.Line(vg.Point{X: at.X - r, Y: at.Y})
+	p.Line(vg.Point{X: at.X, Y: at.Y - r})
+	p.Line(vg.Point{X: at.X + r, Y: at.Y})
+	p.Close()
+	d.draw(c, p)
+}
 
 // dashes holds the dash pattern of the bounds of each mark.
 var dashes = map[string][]vg.Length{Proved: {4, 3}, Declared: {6, 2}, Printed: {1, 2}}

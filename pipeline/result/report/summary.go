@@ -145,7 +145,8 @@ func (s *Sweep) decided() string {
 		return strings.TrimSpace(text)
 	}
 	if cells == "cells" {
-		text += "n_low examples were shown insufficient and n_high = n* sufficient. "
+		text += "n_low was shown insufficient and n_high sufficient, so n* is above n_low and at most n_high (column " +
+			"n_star repeats n_high; figures mark the middle). "
 	}
 	if len(s.searches) > 0 {
 		text += "search_insufficient was shown insufficient at search_n and search_sufficient sufficient. "
