@@ -8,6 +8,7 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // maxFindings is the maximum number of sentences, and of algorithms in one, of [Findings].
@@ -22,6 +23,26 @@ type finding struct {
 	search            bool    // name is the whole sentence, about a search over another number than n
 }
 
+// A beyond holds the algorithms of one problem that have cells above the range of the search.
+type beyond struct {
+	names []string // each with its budget
+	n     float64  // sample size that none of these cells suffices with
+}
+
+func (b *beyond) add(name string, n float64) {
+	if b.n = min(b.n, n); !slices.Contains(b.names, name) {
+		b.names = append(b.names, name)
+	}
+}
+
+func (b *beyond) String() string {
+	verb := " needs"
+	if len(b.names) > 1 {
+		verb = " need"
+	}
+	return fmt.Sprintf("%s%s more than %.0f", wording.Few(b.names, maxFindings), verb, b.n)
+}
+
 // Findings answers how many examples suffice, from a table with brackets: a sentence for each class
 // and distribution with decided cells. For a curve without a goal it states the errors, and for
 // fits and audits their results. It returns nil for other tables.
@@ -30,7 +51,7 @@ func Findings(s *sheet.Sheet) (lines []string) {
 	case s.Name == "curve":
 		return append(errorSentences(s), risingErrors(s)...)
 	case s.Name == "fits":
-		return fitSentences(s)
+		return fitSentences(s, false)
 	case s.Index("epsilon_low") >= 0:
 		return auditSentences(s)
 	}
@@ -38,9 +59,16 @@ func Findings(s *sheet.Sheet) (lines []string) {
 		return nil
 	}
 	var problems []string
-	of := map[string][]*finding{}
+	of, above := map[string][]*finding{}, map[string]*beyond{}
 	for row := range s.Len() {
 		search := s.Index("search") >= 0 && s.Value(row, "search") != nil
+		if !search && short(s.Value(row, "status")) == estimate.StatusAboveRange {
+			problem, name := subject(s, row)
+			if above[problem] == nil {
+				above[problem] = &beyond{n: math.Inf(1)}
+			}
+			above[problem].add(name, s.Number(row, "n_low"))
+		}
 		if short(s.Value(row, "status")) != estimate.StatusDecided || !search && math.IsNaN(s.Number(row, "n_high")) {
 			continue
 		}
@@ -75,6 +103,9 @@ func Findings(s *sheet.Sheet) (lines []string) {
 				break
 			}
 			parts = append(parts, f.String())
+		}
+		if b := above[problem]; b != nil {
+			parts = append(parts, b.String())
 		}
 		lines = append(lines, problem+": "+strings.Join(parts, "; "))
 	}
@@ -117,7 +148,7 @@ func (f *finding) String() string {
 	}
 	text := fmt.Sprintf("%s needs %.0f to %.0f examples", f.name, f.low+1, f.high)
 	if f.cells > 1 {
-		text += fmt.Sprintf(" in %d cells", f.cells)
+		text = fmt.Sprintf("%s has %d cells, whose brackets span %.0f to %.0f examples", f.name, f.cells, f.low+1, f.high)
 	}
 	switch f.proved {
 	case 0:
