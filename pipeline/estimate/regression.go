@@ -64,9 +64,14 @@ func (f Form) Formula(terms, coefficients []string) string {
 	case f.LogX:
 		return "C " + strings.Join(parts, " ")
 	case f.LogY:
-		return "C exp(" + strings.Join(parts, " + ") + ")"
+		return "C exp(" + Sum(parts) + ")"
 	}
-	return strings.Join(parts, " + ")
+	return Sum(parts)
+}
+
+// Sum joins summands, of which some begin with a minus sign: "2 d - 3".
+func Sum(parts []string) string {
+	return strings.ReplaceAll(strings.Join(parts, " + "), " + -", " - ")
 }
 
 // Place converts the value of a term to the scale on which the form is linear. It is not finite if

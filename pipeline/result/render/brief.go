@@ -111,7 +111,7 @@ func newBrief(s *sheet.Sheet, chosen []int) *brief {
 			"insufficient%s and every search_sufficient sufficient, if success goes the way that search_success says",
 			short(s.Confidence), at)})
 	}
-	for _, line := range slices.Concat(fitSentences(s), s.Notes) {
+	for _, line := range slices.Concat(fitSentences(s, false), s.Notes) {
 		b.addNote(line)
 	}
 	if isOverData(s) && slices.ContainsFunc(b.columns, isBracket) {

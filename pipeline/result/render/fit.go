@@ -122,7 +122,9 @@ func (b *brief) countRows(without int) int {
 }
 
 // identifies reports whether a column is a key or a parameter.
-func identifies(name string) bool { return isKey(name) || trial.IsParam(name) }
+func identifies(name string) bool {
+	return isKey(name) || trial.IsParam(name) || slices.Contains([]string{"fit", "group", "model", "term"}, name)
+}
 
 // drop removes column i. The lines below the table then show its texts or its name.
 func (b *brief) drop(i int) {

@@ -8,16 +8,23 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/estimate"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // maxSentences is the maximum number of groups of fits that have a sentence.
 const maxSentences = 20
 
 // fitSentences returns a sentence for each group of the table of fits, with standard errors in
-// parentheses, and a line that explains them; nil for other tables.
-func fitSentences(s *sheet.Sheet) (lines []string) {
-	if s.Index("estimate_se") < 0 || s.Index("term") < 0 {
+// parentheses, and a line that explains them; nil for other tables. With tex, they are in LaTeX.
+func fitSentences(s *sheet.Sheet, tex bool) (lines []string) {
+	if !hasFits(s) {
 		return nil
+	}
+	same := func(text string) string { return text }
+	words, formulas, number := same, same, same
+	if tex {
+		words, formulas = escapeTex, texFormula
+		number = func(text string) string { return texValue(text, schemas.FloatColumn) }
 	}
 	text := func(row int, column string) string { return short(s.Value(row, column)) }
 	end := 0
@@ -38,14 +45,17 @@ func fitSentences(s *sheet.Sheet) (lines []string) {
 			lines = append(lines, "the table has more fits")
 			break
 		}
-		line := text(first, "algorithm")
+		line := words(text(first, "algorithm"))
 		if group := text(first, "group"); group != "" {
+			if group = words(group); tex {
+				group = lowerWord.ReplaceAllStringFunc(group, symbol)
+			}
 			line += " (" + group + ")"
 		}
 		form, ok := estimate.FormNamed(text(first, "model"))
 		if len(terms) == 0 || !ok {
 			if reason := text(first, "reason"); reason != "" {
-				lines = append(lines, line+": no fit: "+reason)
+				lines = append(lines, line+": no fit: "+words(reason))
 			}
 			continue
 		}
@@ -58,23 +68,57 @@ func fitSentences(s *sheet.Sheet) (lines []string) {
 			verb = " grows as "
 		}
 		formula := func(values []string) string { return strings.TrimPrefix(form.Formula(terms, values), "C ") }
-		line += ": " + y + verb + formula(measured)
+		line += ": " + formulas(y+verb+formula(measured))
 		if len(theory) == len(terms) {
-			line += "; theory: " + formula(theory)
+			line += "; theory: " + formulas(formula(theory))
 		}
-		switch p := s.Number(first, "goodness"); {
+		p := s.Number(first, "goodness")
+		shown := fmt.Sprintf("(p %.2g)", p)
+		if tex {
+			shown = "($p$ " + number(shortP(p)) + ")"
+		}
+		switch {
 		case p < 0.05:
-			line += fmt.Sprintf("; the model does not fit (p %.2g)", p)
+			line += "; the model does not fit " + shown
 		case p == p:
-			line += fmt.Sprintf("; the model is not rejected (p %.2g)", p)
+			line += "; the model is not rejected " + shown
+		}
+		for row := first; row < end; row++ {
+			verdict := text(row, "verdict")
+			switch {
+			case verdict == "":
+				continue
+			case p < 0.05:
+				verdict = "no verdict, because the model does not fit"
+			}
+			line += "; claimed " + number(text(row, "claimed"))
+			if len(terms) > 1 {
+				line += " for " + formulas(text(row, "term"))
+			}
+			line += ": " + words(verdict)
 		}
 		lines = append(lines, line)
 	}
 	if len(lines) > 0 {
-		lines = append(lines, "in parentheses: standard errors; estimate_low to estimate_high hold together for the terms "+
-			"of a group, with 95 % if the model is right")
+		what := "standard errors; estimate_low to estimate_high hold"
+		if tex {
+			what = "standard errors of the last digits; the intervals hold"
+		}
+		lines = append(lines, "in parentheses: "+what+" together for the terms of a group, with "+words("95 %")+
+			" if the model is right")
 	}
 	return lines
+}
+
+// hasFits reports whether a sheet is the table of fits.
+func hasFits(s *sheet.Sheet) bool { return s.Index("estimate_se") >= 0 && s.Index("term") >= 0 }
+
+// shortP returns a p-value with two digits.
+func shortP(p float64) string {
+	if 0 < p && p < 1e-3 {
+		return strconv.FormatFloat(p, 'e', 1, 64)
+	}
+	return strconv.FormatFloat(p, 'g', 2, 64)
 }
 
 // sameFit reports whether two rows of the table of fits are terms of one fit.

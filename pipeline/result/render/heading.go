@@ -41,7 +41,7 @@ var pairs = []pair{
 	{"n_model_low", "n_model_high", `$\hat n$ (95\,\%)`, "$[$", `,\,`, "$]$", "", nil},
 	{"rate_low", "rate_high", `Success (95\,\%)`, "$[$", `,\,`, "$]$", "", nil},
 	{"regret_low", "regret_high", `Regret (95\,\%)`, "$[$", `,\,`, "$]$", "", nil},
-	{"estimate_low", "estimate_high", `Interval (95\,\%)`, "$[$", `,\,`, "$]$", "", nil},
+	{"estimate_low", "estimate_high", `Joint interval (95\,\%)`, "$[$", `,\,`, "$]$", "", nil},
 }
 
 var greek = []string{

@@ -2,7 +2,9 @@ package render
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
+	"math"
 	"math/bits"
 	"regexp"
 	"slices"
@@ -70,9 +72,13 @@ func writeTex(w *bufio.Writer, b *brief) error {
 	}
 	fmt.Fprint(w, "\\bottomrule\n\\end{tabular}\n")
 	if b.notes {
+		formulas, inTex := map[string]string{}, fitSentences(b.sheet, true)
+		for i, line := range fitSentences(b.sheet, false) {
+			formulas[line] = inTex[i]
+		}
 		fmt.Fprint(w, "\\begin{tablenotes}\\footnotesize\n")
 		for _, line := range notes {
-			fmt.Fprintf(w, "\\item %s\n", escapeTex(line))
+			fmt.Fprintf(w, "\\item %s\n", cmp.Or(formulas[line], escapeTex(line)))
 		}
 		fmt.Fprint(w, "\\end{tablenotes}\n\\end{threeparttable}\n")
 	}
@@ -92,12 +98,24 @@ var rareInTex = []string{"cell", "trials", "mistakes_max", "best_loss", "reason"
 // an interval form one column.
 func texColumns(b *brief) (columns []texColumn) {
 	hidden, intervals := map[string]bool{}, map[string]texColumn{} // intervals by column of lower ends
+	if hasFits(b.sheet) {
+		b.roundFits()
+	}
 	if !b.chosen {
 		for i := len(b.columns) - 1; i >= 0; i-- {
 			if name := b.columns[i].Name; slices.Contains(rareInTex, name) {
 				b.omitted = append([]string{name}, b.omitted...)
 				b.remove(i)
 			}
+		}
+		if hasFits(b.sheet) {
+			for _, name := range notedInFits {
+				if i := b.index(name); i >= 0 && !b.distinguishes(i) {
+					b.omitted = append(b.omitted, name)
+					b.remove(i)
+				}
+			}
+			hidden["estimate_se"] = b.index("estimate") >= 0
 		}
 		for _, p := range pairs {
 			if low, high := b.index(p.low), b.index(p.high); low >= 0 && high >= 0 {
@@ -126,6 +144,73 @@ func texColumns(b *brief) (columns []texColumn) {
 		}
 	}
 	return columns
+}
+
+// notedInFits lists columns of the table of fits that a tabular has only if they distinguish rows.
+// Notes have their values.
+var notedInFits = []string{"cells", "y", "verdict", "goodness", "fit", "model", "group"}
+
+// roundFits rounds the numbers of fits to the second digit of their standard errors, which follow
+// the estimates in parentheses unless the user chose the columns.
+func (b *brief) roundFits() {
+	for _, c := range b.columns {
+		for row := range b.sheet.Len() {
+			v, se := b.sheet.Number(row, c.Name), b.sheet.Number(row, "estimate_se")
+			switch {
+			case math.IsNaN(v):
+			case c.Name == "goodness":
+				c.texts[row] = shortP(v)
+			case c.Name == "estimate" && !b.chosen && se > 0:
+				digits := lastDigits(rounded(se, se))
+				if b.siunitx {
+					digits = strings.Replace(digits, ".", "", 1)
+				}
+				c.texts[row] = rounded(v, se) + "(" + digits + ")"
+			case slices.Contains([]string{"estimate", "estimate_se", "estimate_low", "estimate_high",
+				"theory_estimate"}, c.Name):
+				c.texts[row] = rounded(v, se)
+			}
+		}
+	}
+}
+
+// lastDigits returns the digits of a standard error: 63 of 0.0063, but 6.3 of 6.3.
+func lastDigits(se string) string {
+	if digits, ok := strings.CutPrefix(se, "0."); ok {
+		return strings.TrimLeft(digits, "0")
+	}
+	return se
+}
+
+var (
+	errorInText = regexp.MustCompile(` \(([0-9.]+)\)`)
+	exponent    = regexp.MustCompile(`\^(-?[0-9.]+(\([0-9.]+\))?)`)
+	numbers     = regexp.MustCompile(`([0-9)]) ([0-9])`)
+	texWord     = regexp.MustCompile(`\\?[a-z][a-z_]*`)
+)
+
+// texFormula returns a formula of [estimate.Form] in mathematics.
+func texFormula(text string) string {
+	text = strings.NewReplacer("n*", `n^\star`, "grows as", `\propto`).Replace(text)
+	text = errorInText.ReplaceAllStringFunc(text, func(m string) string {
+		return "(" + lastDigits(errorInText.FindStringSubmatch(m)[1]) + ")"
+	})
+	text = exponent.ReplaceAllString(text, "^{$1}")
+	text = numbers.ReplaceAllString(text, `$1 \cdot $2`)
+	text = texWord.ReplaceAllStringFunc(text, func(word string) string {
+		switch s := symbol(word); {
+		case word[0] == '\\':
+			return word
+		case word == "ln", word == "exp":
+			return `\` + word
+		case s != word:
+			return strings.Trim(s, "$")
+		case len(word) == 1:
+			return word
+		}
+		return `\mathrm{` + escapeTex(word) + `}`
+	})
+	return "$" + text + "$"
 }
 
 // column returns the column of intervals from the columns of their ends.
@@ -158,7 +243,11 @@ func texValues(c briefColumn, siunitx bool) (values []string) {
 			value = `\num{` + text + `}`
 		}
 		switch c.Name {
-		case "term", "group":
+		case "term":
+			if text != "-" {
+				value = texFormula(text)
+			}
+		case "group":
 			value = lowerWord.ReplaceAllStringFunc(value, symbol)
 		case "y":
 			value = strings.ReplaceAll(value, `n\_model`, headings["n_model"])

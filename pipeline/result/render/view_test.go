@@ -209,3 +209,31 @@ func TestView(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A tabular of fits has the digits of their standard errors, and its notes have mathematics and verdicts.
+func TestFitsInTex(t *testing.T) {
+	var columns []schemas.Column
+	for _, name := range []string{"fit", "algorithm", "model", "term", "cells", "y", "estimate", "estimate_se",
+		"estimate_low", "estimate_high", "theory_estimate", "claimed", "verdict", "goodness"} {
+		c := schemas.Column{Name: name, Type: schemas.FloatColumn}
+		switch name {
+		case "algorithm", "model", "term", "y", "verdict":
+			c.Type = schemas.TextColumn
+		}
+		columns = append(columns, c)
+	}
+	none := "none: the model does not fit"
+	s := sheet.Of("fits", columns,
+		[]any{0., "erm", "power", "1/epsilon", 4., "n_model", 0.950012, 0.00632, 0.93761, 0.96239, 1., 1.,
+			"rejected at 95 %", 0.4},
+		[]any{1., "erm", "sum", "1/epsilon", 4., "n_model", -2.8123, 0.341, -3.5, -2.1, nil, 1., none, 0.00017},
+		[]any{1., "erm", "sum", "ln domain", 4., "n_model", -1.4212, 1.2, -4.5, 1.2, nil, nil, nil, 0.00017},
+		[]any{1., "erm", "sum", "1", 4., "n_model", 12.0, 34.0, -80., 104., nil, -1e-5, none, 0.00017})
+	for _, format := range []string{"tex", "table"} {
+		var b strings.Builder
+		if err := (View{Notes: true}).Render(s, &b, format); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Golden(t, "fits."+format, []byte(b.String()))
+	}
+}
