@@ -26,21 +26,31 @@ type finding struct {
 // A beyond holds the algorithms of one problem that have cells above the range of the search.
 type beyond struct {
 	names []string // each with its budget
-	n     float64  // sample size that none of these cells suffices with
+	cells int
+	n     float64 // sample size that is insufficient in all of these cells
 }
 
 func (b *beyond) add(name string, n float64) {
+	b.cells++
 	if b.n = min(b.n, n); !slices.Contains(b.names, name) {
 		b.names = append(b.names, name)
 	}
 }
 
-func (b *beyond) String() string {
+// describe names the algorithms. Some of them may have decided cells.
+func (b *beyond) describe(decided []*finding) string {
 	verb := " needs"
 	if len(b.names) > 1 {
 		verb = " need"
 	}
-	return fmt.Sprintf("%s%s more than %.0f", wording.Few(b.names, maxFindings), verb, b.n)
+	text := fmt.Sprintf("%s%s more than %.0f", wording.Few(b.names, maxFindings), verb, b.n)
+	switch {
+	case slices.ContainsFunc(decided, func(f *finding) bool { return slices.Contains(b.names, f.name) }):
+		text += " in " + wording.Count(b.cells, "other cell")
+	case b.cells > len(b.names):
+		text += " in " + wording.Count(b.cells, "cell")
+	}
+	return text
 }
 
 // Findings answers how many examples suffice, from a table with brackets: a sentence for each class
@@ -96,20 +106,24 @@ func Findings(s *sheet.Sheet) (lines []string) {
 		if i == maxFindings {
 			return append(lines, fmt.Sprintf("%d more problems are in the table", len(problems)-i))
 		}
-		var parts []string
-		for j, f := range of[problem] {
-			if j == maxFindings {
-				parts = append(parts, fmt.Sprintf("%d more in the table", len(of[problem])-j))
-				break
-			}
-			parts = append(parts, f.String())
-		}
-		if b := above[problem]; b != nil {
-			parts = append(parts, b.String())
-		}
-		lines = append(lines, problem+": "+strings.Join(parts, "; "))
+		lines = append(lines, problem+": "+strings.Join(answers(of[problem], above[problem]), "; "))
 	}
 	return lines
+}
+
+// answers describes the findings of one problem; above is nil if no cell is above the range.
+func answers(findings []*finding, above *beyond) (parts []string) {
+	for i, f := range findings {
+		if i == maxFindings {
+			parts = append(parts, fmt.Sprintf("%d more in the table", len(findings)-i))
+			break
+		}
+		parts = append(parts, f.String())
+	}
+	if above != nil {
+		parts = append(parts, above.describe(findings))
+	}
+	return parts
 }
 
 // subject names the problem of a row, and its algorithm with the budget.

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -72,32 +71,7 @@ func fitSentences(s *sheet.Sheet, tex bool) (lines []string) {
 		if len(theory) == len(terms) {
 			line += "; theory: " + formulas(formula(theory))
 		}
-		p := s.Number(first, "goodness")
-		shown := fmt.Sprintf("(p %.2g)", p)
-		if tex {
-			shown = "($p$ " + number(shortP(p)) + ")"
-		}
-		switch {
-		case p < 0.05:
-			line += "; the model does not fit " + shown
-		case p == p:
-			line += "; the model is not rejected " + shown
-		}
-		for row := first; row < end; row++ {
-			verdict := text(row, "verdict")
-			switch {
-			case verdict == "":
-				continue
-			case p < 0.05:
-				verdict = "no verdict, because the model does not fit"
-			}
-			line += "; claimed " + number(text(row, "claimed"))
-			if len(terms) > 1 {
-				line += " for " + formulas(text(row, "term"))
-			}
-			line += ": " + words(verdict)
-		}
-		lines = append(lines, line)
+		lines = append(lines, line+standing(s, first, end, words, formulas, number))
 	}
 	if len(lines) > 0 {
 		what := "standard errors; estimate_low to estimate_high hold"
@@ -108,6 +82,35 @@ func fitSentences(s *sheet.Sheet, tex bool) (lines []string) {
 			" if the model is right")
 	}
 	return lines
+}
+
+// standing states whether the model of the fit in rows first to end-1 fits, and the verdicts on its claimed values.
+// The functions format words, formulas and numbers.
+func standing(s *sheet.Sheet, first, end int, words, formulas, number func(string) string) (line string) {
+	text := func(row int, column string) string { return short(s.Value(row, column)) }
+	p := s.Number(first, "goodness")
+	shown := " (" + formulas("p") + " " + number(shortP(p)) + ")"
+	switch {
+	case p < 0.05:
+		line += "; the model does not fit" + shown
+	case p == p:
+		line += "; the model is not rejected" + shown
+	}
+	for row := first; row < end; row++ {
+		verdict := text(row, "verdict")
+		switch {
+		case verdict == "":
+			continue
+		case p < 0.05:
+			verdict = "no verdict, because the model does not fit"
+		}
+		line += "; claimed " + number(text(row, "claimed"))
+		if end-first > 1 {
+			line += " for " + formulas(text(row, "term"))
+		}
+		line += ": " + words(verdict)
+	}
+	return line
 }
 
 // hasFits reports whether a sheet is the table of fits.

@@ -99,7 +99,8 @@ var rareInTex = []string{"cell", "trials", "mistakes_max", "best_loss", "reason"
 func texColumns(b *brief) (columns []texColumn) {
 	hidden, intervals := map[string]bool{}, map[string]texColumn{} // intervals by column of lower ends
 	if hasFits(b.sheet) {
-		b.roundFits()
+		b.foldFits()
+		hidden["estimate_se"] = !b.chosen
 	}
 	if !b.chosen {
 		for i := len(b.columns) - 1; i >= 0; i-- {
@@ -107,15 +108,6 @@ func texColumns(b *brief) (columns []texColumn) {
 				b.omitted = append([]string{name}, b.omitted...)
 				b.remove(i)
 			}
-		}
-		if hasFits(b.sheet) {
-			for _, name := range notedInFits {
-				if i := b.index(name); i >= 0 && !b.distinguishes(i) {
-					b.omitted = append(b.omitted, name)
-					b.remove(i)
-				}
-			}
-			hidden["estimate_se"] = b.index("estimate") >= 0
 		}
 		for _, p := range pairs {
 			if low, high := b.index(p.low), b.index(p.high); low >= 0 && high >= 0 {
@@ -150,9 +142,15 @@ func texColumns(b *brief) (columns []texColumn) {
 // Notes have their values.
 var notedInFits = []string{"cells", "y", "verdict", "goodness", "fit", "model", "group"}
 
-// roundFits rounds the numbers of fits to the second digit of their standard errors, which follow
-// the estimates in parentheses unless the user chose the columns.
-func (b *brief) roundFits() {
+// foldFits rounds the numbers of fits to the second digit of their standard errors. Unless the user
+// chose the columns, these follow the estimates in parentheses, and notes replace some columns.
+func (b *brief) foldFits() {
+	for _, name := range notedInFits {
+		if i := b.index(name); i >= 0 && !b.chosen && !b.distinguishes(i) {
+			b.omitted = append(b.omitted, name)
+			b.remove(i)
+		}
+	}
 	for _, c := range b.columns {
 		for row := range b.sheet.Len() {
 			v, se := b.sheet.Number(row, c.Name), b.sheet.Number(row, "estimate_se")

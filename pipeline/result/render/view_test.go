@@ -237,3 +237,28 @@ func TestFitsInTex(t *testing.T) {
 		testkit.Golden(t, "fits."+format, []byte(b.String()))
 	}
 }
+
+// Findings distinguish a bracket from the span of several, and name the algorithms above the range.
+func TestFindings(t *testing.T) {
+	var columns []schemas.Column
+	for _, name := range []string{"class", "distribution", "file", "data", "algorithm", "status"} {
+		columns = append(columns, schemas.Column{Name: name, Type: schemas.TextColumn})
+	}
+	for _, name := range []string{"n_low", "n_high", "theory_n", "epsilon"} {
+		columns = append(columns, schemas.Column{Name: name, Type: schemas.FloatColumn})
+	}
+	row := func(class, algorithm, status string, values ...any) []any {
+		return append([]any{class, nil, nil, nil, algorithm, status}, values...)
+	}
+	s := sheet.Of("table", columns,
+		row("parities", "em", "decided", 10., 20., 15., nil), row("parities", "em", "decided", 30., 50., 40., nil),
+		row("parities", "em", "above_range", 100., nil, nil, nil), row("points", "em", "decided", 7., 9., nil, nil),
+		row("points", "mean", "above_range", 100., nil, nil, 1.), row("points", "boost", "above_range", 80., nil, nil, 1.),
+		row("halfspace", "mean", "above_range", 100., nil, nil, 1.))
+	got := strings.Join(Findings(s), "\n")
+	if want := "parities: em has 2 cells, whose brackets span 11 to 50 examples (bounds 15 to 40); " +
+		"em needs more than 100 in 1 other cell\n" +
+		"points: em needs 8 to 9 examples; mean at epsilon 1, boost at epsilon 1 need more than 80"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
