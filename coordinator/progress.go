@@ -61,11 +61,13 @@ type progress struct {
 	predicted time.Time // time of the prediction; zero: none yet
 	rest      forecast.Work
 	ends      []prediction // predictions of the second half of the run so far
+	opened    int          // number of open cells at the first report
 }
 
 // snapshot returns the progress at a time.
 func (p *progress) snapshot(now time.Time) Progress {
 	p.rate.add(now, p.began, p.tally.trials)
+	p.opened = max(p.opened, p.grid.open)
 	out := Progress{
 		Cells: len(p.grid.cells), Decided: len(p.grid.cells) - p.grid.open, Slots: p.jobs.slots,
 		Trials: p.tally.trials, Known: p.tally.known, Served: p.tally.served,
@@ -95,11 +97,16 @@ const (
 	maxSettled = 5 * time.Minute
 )
 
-// maxExtrapolated bounds the remaining time that is shown, as a multiple of the elapsed time.
-const maxExtrapolated = 10
+// maxExtrapolated bounds the remaining time that is shown, as a multiple of the elapsed time, until
+// manyDecided cells were decided in this run.
+const (
+	maxExtrapolated = 10
+	manyDecided     = 30
+)
 
 // timeLeft divides the predicted work among the slots. It returns nil if the predictions in the
-// second half of the run so far differ by more than a factor of two.
+// second half of the run so far differ by more than a factor of two. In the first half of a large
+// sweep it extrapolates the rate of decided cells instead, whose order visits all axes.
 func (p *progress) timeLeft(now time.Time) *Remaining {
 	renewed := p.predicted.IsZero() || now.Sub(p.predicted) >= time.Second
 	if renewed {
@@ -117,6 +124,10 @@ func (p *progress) timeLeft(now time.Time) *Remaining {
 		p.ends = append(p.ends, prediction{now, now.Add(time.Duration(seconds * float64(time.Second)))})
 	}
 	elapsed := now.Sub(p.began)
+	if decided := p.opened - p.grid.open; decided >= manyDecided && decided < p.grid.open && elapsed >= minSettled {
+		cells := float64(p.grid.open) / float64(decided)
+		return &Remaining{Seconds: elapsed.Seconds() * cells, Counted: int64(p.rest.Trials)}
+	}
 	settled := min(max(elapsed/2, minSettled), maxSettled)
 	p.ends = slices.DeleteFunc(p.ends, func(e prediction) bool { return now.Sub(e.at) > settled })
 	if elapsed < minSettled || len(p.ends) == 0 {
