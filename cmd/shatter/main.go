@@ -111,7 +111,7 @@ tables: the measured number of examples with a confidence bracket, next to the t
 Data goes to stdout, everything else to stderr. Exit codes:
 
   0    done
-  1    failed or undecided cells, a difference found by compare, or an error of this machine
+  1    failed cells, undecided searches, a difference of compare, or an error of this machine
   2    wrong usage or an invalid file
   3    two different outcomes of one trial, or a result that does not verify
   4    no connection to the server
