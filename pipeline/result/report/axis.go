@@ -109,9 +109,9 @@ func tickLabels(values ...float64) []string {
 		powers, largest = powers && frac == 0.5, max(largest, math.Abs(v))
 	}
 	units := []struct {
-		from, size float64
-		name       string
-	}{{1e12, 1e12, "T"}, {1e9, 1e9, "G"}, {1e6, 1e6, "M"}, {1e3, 1e3, "k"}}
+		size float64
+		name string
+	}{{1e3, "k"}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}}
 	if largest < 1e4 || largest >= 1e15 {
 		units = nil
 	}
@@ -123,8 +123,8 @@ func tickLabels(values ...float64) []string {
 			continue
 		}
 		size, name := 1.0, ""
-		for _, unit := range slices.Backward(units) {
-			if math.Abs(v) >= unit.from {
+		for _, unit := range units {
+			if math.Abs(v) >= unit.size {
 				size, name = unit.size, unit.name
 			}
 		}
