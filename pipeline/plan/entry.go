@@ -211,7 +211,7 @@ func (l *layout) lookUpProblem(b *sweep.Block, r *sweep.Reporter) *Described {
 	}
 	var names []string
 	for name, d := range l.catalog.byName {
-		if slices.Contains(d.GetTasks(), pluginv1.Task_TASK_PROBLEM) {
+		if d.IsProblem() {
 			names = append(names, name)
 		}
 	}

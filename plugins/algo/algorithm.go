@@ -65,7 +65,7 @@ func CheckDescription(d *pluginv1.Algorithm) error {
 	case len(d.Metrics) > pluginv1.MaxMetrics:
 		return fmt.Errorf("%d metrics: at most %d are possible", len(d.Metrics), pluginv1.MaxMetrics)
 	}
-	problem := slices.Contains(d.Tasks, pluginv1.Task_TASK_PROBLEM)
+	problem := d.IsProblem()
 	if problem && (len(d.Tasks) > 1 || len(d.Metrics) > 0 || d.Private) {
 		return errors.New("a problem has no other tasks, no metrics and no guarantee")
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -83,7 +82,7 @@ func (c *Catalog) List(ctx context.Context) ([]plan.Described, error) {
 		}
 		for _, a := range served {
 			d := plan.Described{Plugin: plugin, Algorithm: a}
-			if slices.Contains(a.GetTasks(), pluginv1.Task_TASK_PROBLEM) {
+			if a.IsProblem() {
 				if d.Digest, err = c.Digest(plugin); err != nil {
 					return nil, err
 				}

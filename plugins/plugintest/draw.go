@@ -1,12 +1,13 @@
 package plugintest
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
+	"github.com/shatterlab/shatter/plugins/host"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
@@ -107,23 +108,23 @@ func (s *suite) draw(key uint64, x, y []float64) {
 	}
 }
 
-// posedSettings returns a setting for each problem of the plugin that can be posed with its default
-// parameters, if the algorithm has the task learn. The checks of the problem report the errors of others.
-func (s *suite) posedSettings() (settings []Setting) {
-	if !slices.Contains(s.algorithm.Tasks, pluginv1.Task_TASK_LEARN) {
-		return nil
-	}
-	for _, p := range s.problems {
-		other := &suite{ctx: s.ctx, command: s.command, algorithm: p, options: s.options}
-		if setting, err := other.posedSetting(); err == nil {
+// posedSettings returns a setting for each problem of a plugin that can be posed with its default
+// parameters. The checks of the problems report the errors of the others.
+func posedSettings(ctx context.Context, c host.Command, served []*pluginv1.Algorithm) (settings []Setting) {
+	s := &suite{ctx: ctx, command: c}
+	defer s.stop()
+	for _, a := range served {
+		if s.algorithm = a; !a.IsProblem() {
+			continue
+		}
+		if setting, err := s.posedSetting(); err == nil {
 			settings = append(settings, setting)
 		}
-		other.stop()
 	}
 	return settings
 }
 
-// posedSetting returns the setting for the problem that the suite is about.
+// posedSetting returns the setting for a problem, which is the suite's algorithm.
 func (s *suite) posedSetting() (setting Setting, err error) {
 	g, err := s.pose(Setting{})
 	if err != nil {

@@ -40,11 +40,6 @@ const (
 	drawnExamples = 200
 )
 
-// isProblem reports whether what a plugin describes is a problem, not an algorithm.
-func isProblem(a *pluginv1.Algorithm) bool {
-	return slices.Contains(a.Tasks, pluginv1.Task_TASK_PROBLEM)
-}
-
 // pose makes a setting of a problem the current one. Only its parameters matter.
 func (s *suite) pose(setting Setting) (*generator, error) {
 	w, err := wire(s.algorithm, setting)

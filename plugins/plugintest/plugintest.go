@@ -181,12 +181,7 @@ func (o Options) Test(ctx context.Context, c host.Command) []Result {
 	}
 	description := p.Describe()
 	p.Stop()
-	var problems []*pluginv1.Algorithm
-	for _, a := range description.Algorithms {
-		if isProblem(a) {
-			problems = append(problems, a)
-		}
-	}
+	posed := sync.OnceValue(func() []Setting { return posedSettings(ctx, c, description.Algorithms) })
 	results := make([][]Result, len(description.Algorithms))
 	var group sync.WaitGroup
 	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -197,7 +192,7 @@ func (o Options) Test(ctx context.Context, c host.Command) []Result {
 		group.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			s := &suite{ctx: ctx, command: c, algorithm: a, problems: problems, options: o, report: report}
+			s := &suite{ctx: ctx, command: c, algorithm: a, posed: posed, options: o, report: report}
 			defer s.stop()
 			results[i] = s.run()
 		})

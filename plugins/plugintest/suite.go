@@ -35,7 +35,7 @@ type suite struct {
 	examples *examples         // examples of problem, if a plugin poses it
 	setting  *pluginv1.Setting // the current setting
 
-	problems []*pluginv1.Algorithm // problems of the plugin
+	posed func() []Setting // returns the settings for the problems of the plugin
 
 	declares bool // whether the algorithm's Declares is true in this setting
 }
@@ -48,7 +48,7 @@ func (s *suite) run() []Result {
 		s.add("", "description", timed(func() (string, error) { return "", s.checkDescription() }))
 	}
 	settings, own := s.options.Settings, len(s.options.Settings) == 0
-	generates := isProblem(s.algorithm)
+	generates := s.algorithm.IsProblem()
 	test := s.runAlgorithm
 	if generates {
 		test = s.runGenerator
@@ -57,7 +57,10 @@ func (s *suite) run() []Result {
 	case generates && own:
 		settings = []Setting{{Problem: algo.Problem{Class: s.algorithm.Name}}}
 	case own:
-		settings = append(ownSettings(s.algorithm), s.posedSettings()...)
+		settings = ownSettings(s.algorithm)
+		if slices.Contains(s.algorithm.Tasks, pluginv1.Task_TASK_LEARN) {
+			settings = append(settings, s.posed()...)
+		}
 	}
 	var refusals []error
 	accepted := false
@@ -103,7 +106,7 @@ func (s *suite) checkDescription() error {
 	return nil
 }
 
-// runAlgorithm runs the checks of an algorithm in a setting. Its error is that of adopt.
+// runAlgorithm runs the checks of an algorithm in a setting. It returns the error of adopt.
 func (s *suite) runAlgorithm(setting Setting) error {
 	if err := s.adopt(setting); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package pluginv1
 
 import (
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -70,6 +71,9 @@ func TaskNamed(name string) Task { return Task(Task_value["TASK_"+strings.ToUppe
 // nor a goal; its loss is compared with that of the best hypothesis in hindsight. In other tasks
 // models learn from samples and have errors.
 func (x Task) Rounds() bool { return x == Task_TASK_ONLINE }
+
+// IsProblem reports whether x describes a problem instead of an algorithm.
+func (x *Algorithm) IsProblem() bool { return slices.Contains(x.GetTasks(), Task_TASK_PROBLEM) }
 
 // Units of bounds.
 const (
