@@ -3,8 +3,8 @@ package estimate
 import "math"
 
 // A typical search reads (threshold + 1)(findTrials + narrowTrials/width^2) trials, for the logarithm
-// width of the ratio of a bracket's ends. They are near an n* that lies after typicalShare of the octaves
-// of its range. Means of four sweeps, whose brackets have a ratio of 1.2 to 2 and which have 20 to 10,000
+// width of the ratio of a bracket's ends. They are near an n* after typicalShare of the octaves of its
+// range. Means of four sweeps, whose brackets have a ratio of 1.2 to 2 and which have 20 to 10,000
 // cells, are 0.5 to 1.5 times as much.
 const (
 	findTrials   = 55

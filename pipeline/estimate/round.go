@@ -88,8 +88,14 @@ func (s *Search) plan() {
 		p.unread.shrink()
 	}
 	for _, p := range s.open {
-		p.waiting = p.until - p.Consumed - p.unread.count(p.unread.known, p.Consumed, p.until)
+		p.await(p.until)
 	}
+}
+
+// await waits for the outcomes of the repetitions below until that are not read.
+func (p *point) await(until int) {
+	p.until = until
+	p.waiting = until - p.Consumed - p.unread.count(p.unread.known, p.Consumed, until)
 }
 
 // checkpoint returns the checkpoint after c.

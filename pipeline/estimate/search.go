@@ -109,7 +109,7 @@ type Point struct {
 //  5. When the bracket is narrow enough, a few trials on both sides of it test for a fall of the
 //     success rate: see [Find.Monotone] and spotChecks. They change the status, never the bracket.
 //  6. If the bracket is decided, more trials at its upper end are read, which decide nothing. Their
-//     mean error is not biased, unlike that of the trials that showed this size to suffice.
+//     mean error is not biased, because they did not choose this size.
 //
 // The trials that are read and the decision are a function of the outcomes alone. They depend
 // neither on the order in which outcomes are added nor on trials beyond those wanted. To resume a

@@ -132,8 +132,7 @@ func (s *Search) openSpots(spots []*point) {
 		}
 		more := min(max(spotTrials, (p.Consumed-p.before.Consumed)/8), int(s.spots.left))
 		s.spots.left -= int64(more)
-		p.until = p.Consumed + more
-		p.waiting = more - p.unread.count(p.unread.known, p.Consumed, p.until)
+		p.await(p.Consumed + more)
 		s.open = append(s.open, p)
 	}
 	if len(s.open) == 0 && !s.openFinal() {
@@ -148,8 +147,7 @@ func (s *Search) openFinal() bool {
 	if s.spots.status != StatusDecided || s.find.Ends || more < 1 || p == nil {
 		return false
 	}
-	p.until = p.Consumed + int(more)
-	p.waiting = int(more) - p.unread.count(p.unread.known, p.Consumed, p.until)
+	p.await(p.Consumed + int(more))
 	s.open, s.spots.final = append(s.open, p), true
 	return true
 }
