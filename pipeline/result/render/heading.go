@@ -1,7 +1,6 @@
 package render
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/shatterlab/shatter/schemas"
@@ -44,9 +43,11 @@ var pairs = []pair{
 	{"estimate_low", "estimate_high", `Joint interval (95\,\%)`, "$[$", `,\,`, "$]$", "", nil},
 }
 
-var greek = []string{
-	"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "rho",
-	"sigma", "tau", "phi", "chi", "psi", "omega",
+// Greek maps the names of Greek letters to the letters.
+var Greek = map[string]string{
+	"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "zeta": "ζ", "eta": "η", "theta": "θ",
+	"kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ",
+	"chi": "χ", "psi": "ψ", "omega": "ω",
 }
 
 // heading returns the name of a column in a paper, in LaTeX: a symbol if there is one, otherwise words.
@@ -59,9 +60,9 @@ func heading(column string) string {
 	}
 	letter, index, indexed := strings.Cut(column, "_")
 	switch {
-	case slices.Contains(greek, letter) && !indexed:
+	case Greek[letter] != "" && !indexed:
 		return `$\` + letter + `$`
-	case slices.Contains(greek, letter):
+	case Greek[letter] != "":
 		return `$\` + letter + `_{\mathrm{` + escapeTex(strings.ReplaceAll(index, "_", " ")) + `}}$`
 	case len([]rune(column)) == 1 && column >= "a" && column <= "z":
 		return "$" + column + "$"

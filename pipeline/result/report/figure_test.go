@@ -23,6 +23,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"pgregory.net/rapid"
 
+	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/schemas"
 )
@@ -395,7 +396,7 @@ func TestPageSize(t *testing.T) {
 // Figures show Greek letters, also as shapes in PDF. Tooltips and captions have the words of columns.
 func TestGreekLetters(t *testing.T) {
 	face := font.DefaultCache.Lookup(style(textSize).Font, textSize)
-	for name, letter := range letters {
+	for name, letter := range render.Greek {
 		if outline := shape(face, vg.Point{}, []rune(letter)[0]); len(outline) < 10 {
 			t.Errorf("%s has the outline %v", name, outline)
 		}

@@ -9,12 +9,9 @@ import (
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/vgpdf"
-)
 
-var letters = map[string]string{
-	"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "eta": "η", "theta": "θ", "kappa": "κ",
-	"lambda": "λ", "mu": "μ", "rho": "ρ", "sigma": "σ", "tau": "τ",
-}
+	"github.com/shatterlab/shatter/pipeline/result/render"
+)
 
 // word matches a word between spaces or commas. Names of algorithms, such as acme/delta, contain
 // other characters.
@@ -23,7 +20,7 @@ var word = regexp.MustCompile(`[^ ,]+`)
 // greek replaces the names of Greek letters in a label: "expmech/em, ε 0.5".
 func greek(label string) string {
 	return word.ReplaceAllStringFunc(label, func(w string) string {
-		if letter := letters[w]; letter != "" {
+		if letter := render.Greek[w]; letter != "" {
 			return letter
 		}
 		return w
