@@ -106,7 +106,7 @@ const (
 
 // timeLeft divides the predicted work among the slots. It returns nil if the predictions in the
 // second half of the run so far differ by more than a factor of two. In the first half of a large
-// sweep it extrapolates the rate of decided cells instead, whose order visits all axes.
+// sweep without a budget it extrapolates the rate of decided cells instead, whose order visits all axes.
 func (p *progress) timeLeft(now time.Time) *Remaining {
 	renewed := p.predicted.IsZero() || now.Sub(p.predicted) >= time.Second
 	if renewed {
@@ -124,7 +124,8 @@ func (p *progress) timeLeft(now time.Time) *Remaining {
 		p.ends = append(p.ends, prediction{now, now.Add(time.Duration(seconds * float64(time.Second)))})
 	}
 	elapsed := now.Sub(p.began)
-	if decided := p.opened - p.grid.open; decided >= manyDecided && decided < p.grid.open && elapsed >= minSettled {
+	decided := p.opened - p.grid.open
+	if !p.jobs.budget.Limited() && decided >= manyDecided && decided < p.grid.open && elapsed >= minSettled {
 		cells := float64(p.grid.open) / float64(decided)
 		return &Remaining{Seconds: elapsed.Seconds() * cells, Counted: int64(p.rest.Trials)}
 	}
