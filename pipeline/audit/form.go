@@ -37,8 +37,8 @@ func (c Claim) forms() []form {
 
 // gaussian returns a tangent of Phi(Phi^-1(Q) + mu), the bound of mu-Gaussian differential privacy
 // (Dong, Roth and Su 2019): it is (epsilon, GaussianDelta(mu, epsilon))-private for each epsilon
-// (Balle and Wang 2018). Of those with a slope below 1 it returns that of slope 1, because such
-// events are exceeded by their complements with the samples exchanged.
+// (Balle and Wang 2018). Instead of a slope below 1 it returns the slope 1: for such an event, a bet on its complement
+// with the samples exchanged gains more.
 func gaussian(mu, _, q float64) (ratio, delta float64) {
 	z := -math.Sqrt2 * math.Erfcinv(2*q)
 	epsilon := max(0, -mu*(z+mu/2))
