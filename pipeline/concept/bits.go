@@ -18,7 +18,7 @@ func newBits(s Spec, limit int) (*enumerated, error) {
 	if s.Dim < 1 || s.Dim > maxBits {
 		return nil, fmt.Errorf("dimension %d of class %q: use 1 to %d", s.Dim, s.Name, maxBits)
 	}
-	c := &enumerated{name: s.Name, dim: s.Dim, vc: s.Dim, domain: "the numbers 0 and 1"}
+	c := &enumerated{facts: facts{name: s.Name, dim: s.Dim, vc: s.Dim}, domain: "the numbers 0 and 1"}
 	if s.Dim > limit {
 		c.limit = fmt.Errorf("%s in %d dimensions: %w: "+
 			"only up to %d dimensions do numbers for all hypotheses fit into memory",

@@ -18,6 +18,7 @@ package concept
 
 import (
 	"errors"
+	"math"
 	"math/big"
 	"math/rand/v2"
 )
@@ -48,6 +49,40 @@ type Class interface {
 	// NewProfile returns an empty profile for this class. Reset allocates its memory. The error
 	// wraps ErrNoExactMethod if the class has no profile.
 	NewProfile() (Profile, error)
+}
+
+// facts holds the properties of a class that do not depend on data.
+type facts struct {
+	name string
+	dim  int
+	size *big.Int // nil if infinite
+	vc   int
+}
+
+// Name implements Class.
+func (f *facts) Name() string { return f.name }
+
+// Dim implements Class.
+func (f *facts) Dim() int { return f.dim }
+
+// VC implements Class.
+func (f *facts) VC() int { return f.vc }
+
+// Size implements Class.
+func (f *facts) Size() *big.Int {
+	if f.size == nil {
+		return nil
+	}
+	return new(big.Int).Set(f.size)
+}
+
+// LogSize implements Class.
+func (f *facts) LogSize() float64 {
+	if f.size == nil {
+		return math.Inf(1)
+	}
+	size, _ := new(big.Float).SetInt(f.size).Float64()
+	return math.Log(size)
 }
 
 // Hypothesis labels points.

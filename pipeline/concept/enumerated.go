@@ -3,7 +3,6 @@ package concept
 import (
 	"fmt"
 	"math"
-	"math/big"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mathext"
@@ -30,11 +29,8 @@ type Normal interface {
 // because err(h) is the number of examples labeled +1, plus, at every v with h(v) = +1, the
 // number of examples labeled -1 minus the number of examples labeled +1.
 type enumerated struct {
-	name   string
-	dim    int
-	size   *big.Int
-	vc     int                    // if known beforehand; otherwise search computes it
-	search func() (low, high int) // lazy computation of the dimension
+	facts
+	search func() (low, high int) // lazy computation of the dimension; nil if vc is known beforehand
 	domain string                 // permitted values of a coordinate, for errors
 	limit  error                  // reason why there is no exact method; nil if there is one
 	kind
@@ -54,10 +50,6 @@ type kind interface {
 	weights(at, sums []float64) // the same
 }
 
-func (c *enumerated) Name() string   { return c.name }
-func (c *enumerated) Dim() int       { return c.dim }
-func (c *enumerated) Size() *big.Int { return new(big.Int).Set(c.size) }
-
 // VC implements Class.
 func (c *enumerated) VC() int {
 	if c.search == nil {
@@ -65,12 +57,6 @@ func (c *enumerated) VC() int {
 	}
 	_, high := c.search()
 	return high
-}
-
-// LogSize implements Class.
-func (c *enumerated) LogSize() float64 {
-	f, _ := new(big.Float).SetInt(c.size).Float64()
-	return math.Log(f)
 }
 
 // Member implements Finite.

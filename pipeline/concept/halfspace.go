@@ -3,7 +3,6 @@ package concept
 import (
 	"fmt"
 	"math"
-	"math/big"
 	"math/rand/v2"
 
 	"github.com/shatterlab/shatter/pipeline/numeric"
@@ -76,7 +75,7 @@ func (l Linear) Labels(x, out []float64) {
 }
 
 // halfspace is the class of all Linear of one dimension.
-type halfspace struct{ dim int }
+type halfspace struct{ facts }
 
 func newHalfspace(s Spec) (Class, error) {
 	if s.Domain != 0 {
@@ -85,16 +84,9 @@ func newHalfspace(s Spec) (Class, error) {
 	if s.Dim < 1 {
 		return nil, fmt.Errorf("dimension %d of class %q: use 1 or more", s.Dim, s.Name)
 	}
-	return &halfspace{s.Dim}, nil
+	// The halfspaces go through the origin, so that the dimension is d.
+	return &halfspace{facts{name: Halfspace, dim: s.Dim, vc: s.Dim}}, nil
 }
-
-func (h *halfspace) Name() string     { return Halfspace }
-func (h *halfspace) Dim() int         { return h.dim }
-func (h *halfspace) Size() *big.Int   { return nil }
-func (h *halfspace) LogSize() float64 { return math.Inf(1) }
-
-// VC implements Class. The halfspaces go through the origin, so it is d.
-func (h *halfspace) VC() int { return h.dim }
 
 func (h *halfspace) Best(x, y, w []float64) (float64, error) {
 	return 0, fmt.Errorf("best halfspace of a sample: %w", ErrNoExactMethod)

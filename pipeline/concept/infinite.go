@@ -1,10 +1,6 @@
 package concept
 
-import (
-	"fmt"
-	"math"
-	"math/big"
-)
+import "fmt"
 
 // InfiniteThresholds reports whether a class is one of the thresholds on an infinite order.
 func InfiniteThresholds(class string) bool {
@@ -27,7 +23,7 @@ func Rank(class string, x float64) (uint64, error) {
 }
 
 // infinite is the class of the thresholds on an infinite order.
-type infinite struct{ name string }
+type infinite struct{ facts }
 
 func newInfinite(s Spec) (Class, error) {
 	if s.Domain != 0 {
@@ -36,14 +32,8 @@ func newInfinite(s Spec) (Class, error) {
 	if err := checkSingle(s, "its points are single numbers"); err != nil {
 		return nil, err
 	}
-	return &infinite{s.Name}, nil
+	return &infinite{facts{name: s.Name, dim: 1, vc: 1}}, nil
 }
-
-func (c *infinite) Name() string     { return c.name }
-func (c *infinite) Dim() int         { return 1 }
-func (c *infinite) Size() *big.Int   { return nil }
-func (c *infinite) LogSize() float64 { return math.Inf(1) }
-func (c *infinite) VC() int          { return 1 }
 
 // Best implements Class.
 func (c *infinite) Best(x, y, w []float64) (float64, error) {

@@ -8,9 +8,8 @@ import (
 
 // lattice describes the points of a class: rows of dim numbers in 0..domain-1.
 type lattice struct {
-	name   string
+	facts
 	domain uint64
-	dim    int
 }
 
 // maxDim is the largest dimension of a lattice. It limits the numbers of all stumps to 2^64.
@@ -29,14 +28,8 @@ func newLattice(s Spec, usual int, leastDomain uint64) (lattice, error) {
 	if s.Dim < 1 || s.Dim > maxDim {
 		return lattice{}, fmt.Errorf("dimension %d of class %q: use 1 to %d", s.Dim, s.Name, maxDim)
 	}
-	return lattice{s.Name, s.Domain, s.Dim}, nil
+	return lattice{facts{name: s.Name, dim: s.Dim}, s.Domain}, nil
 }
-
-// Name implements Class.
-func (l *lattice) Name() string { return l.name }
-
-// Dim implements Class.
-func (l *lattice) Dim() int { return l.dim }
 
 // check checks the points and labels of a sample; the error names the first bad row.
 func (l *lattice) check(x, y []float64) error {

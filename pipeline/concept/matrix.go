@@ -97,8 +97,9 @@ func newMatrix(s Spec) (Class, error) {
 	m := &matrix{text: s.Matrix, points: int(s.Domain)}
 	m.pack(rows)
 	return &enumerated{
-		name: s.Name, dim: 1, size: big.NewInt(int64(rows)), domain: fmt.Sprintf("the integers 0 to %d", m.points-1),
-		kind: m, points: m.points, hypotheses: rows,
+		facts:  facts{name: s.Name, dim: 1, size: big.NewInt(int64(rows))},
+		domain: fmt.Sprintf("the integers 0 to %d", m.points-1),
+		kind:   m, points: m.points, hypotheses: rows,
 		search: sync.OnceValues(func() (low, high int) {
 			vc := vcOf(m.columns(rows), rows, maxReads)
 			return vc.Low, vc.High

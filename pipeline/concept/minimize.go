@@ -12,8 +12,7 @@ type rangeMinimizer struct {
 
 // newMinimizer returns a minimizer with a linear term at the points z, and the walk of the class.
 func (o *ordered) newMinimizer(z []float64, walk func(*rangeMinimizer) (Range, float64)) (Minimizer, error) {
-	points := lattice{o.name, o.domain, 1}
-	if err := points.checkTerm(z); err != nil {
+	if err := o.checkTerm(z); err != nil {
 		return nil, err
 	}
 	term, err := newAnchors(z, 1, 0, o.domain)

@@ -1,18 +1,9 @@
 package concept
 
-import (
-	"fmt"
-	"math"
-	"math/big"
-)
+import "fmt"
 
 // ordered is the shared part of the classes on the points 0..domain-1.
-type ordered struct {
-	name   string
-	domain uint64
-	size   *big.Int
-	vc     int
-}
+type ordered struct{ lattice }
 
 // newOrdered checks the domain, which must have least points or more, and the dimension. The
 // class sets the size. newOrdered sets the Vapnik-Chervonenkis dimension to 1.
@@ -23,7 +14,7 @@ func newOrdered(s Spec, least uint64) (ordered, error) {
 	if err := checkSingle(s, "its points are single numbers"); err != nil {
 		return ordered{}, err
 	}
-	return ordered{name: s.Name, domain: s.Domain, vc: 1}, nil
+	return ordered{lattice{facts{name: s.Name, dim: 1, vc: 1}, s.Domain}}, nil
 }
 
 // checkSingle rejects a dimension for a class whose points are single numbers. The error contains
@@ -33,22 +24,4 @@ func checkSingle(s Spec, reason string) error {
 		return fmt.Errorf("dimension %d of class %q: %s, leave the dimension out", s.Dim, s.Name, reason)
 	}
 	return nil
-}
-
-// Name implements Class.
-func (o *ordered) Name() string { return o.name }
-
-// Dim implements Class.
-func (o *ordered) Dim() int { return 1 }
-
-// VC implements Class.
-func (o *ordered) VC() int { return o.vc }
-
-// Size implements Class.
-func (o *ordered) Size() *big.Int { return new(big.Int).Set(o.size) }
-
-// LogSize implements Class.
-func (o *ordered) LogSize() float64 {
-	f, _ := new(big.Float).SetInt(o.size).Float64()
-	return math.Log(f)
 }

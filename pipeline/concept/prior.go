@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"sort"
 )
 
 // Drawn selects the distribution of targets of a class: that of its Definition, or a uniform
@@ -101,36 +102,23 @@ func (c Constant) Labels(_, out []float64) {
 
 // comparePrior compares all hypotheses of a class, which are targets with the given
 // probabilities, and the constants with each other at the points x, which have equal weights.
-func comparePrior(c Finite, x, weight []float64, ok Allowed) Prior {
-	m := len(x) / c.Dim()
-	most, words := mostWrong(uint64(m), ok), (m+63)/64
-	answers := []Hypothesis{Constant{c.Dim(), -1}, Constant{c.Dim(), 1}}
-	for i := range weight {
-		answers = append(answers, c.Member(uint64(i)))
-	}
-	labels, out := make([]uint64, len(answers)*words), make([]float64, m)
-	for i, h := range answers {
-		h.Labels(x, out)
-		row := labels[i*words : (i+1)*words]
-		for v, label := range out {
-			if label > 0 {
-				row[v/64] |= 1 << (v % 64)
-			}
+func comparePrior(c Finite, x, weight []float64, ok Allowed) (best Prior) {
+	t, _ := newSignTable(c, x) // maxCompared is below its limit
+	most := mostWrong(uint64(t.m), ok)
+	try := func(h Hypothesis, labels []uint64) {
+		if near := weighNear(labels, t.bits, weight, most); near > best.Success || best.Answer == nil {
+			best = Prior{near, h}
 		}
 	}
-	targets := labels[2*words:]
-	best, which := -1.0, 0
-	for i := range answers {
-		// A member precedes a constant that is not better.
-		near := weighNear(labels[i*words:(i+1)*words], targets, weight, most)
-		if near > best || near == best && which < 2 {
-			best, which = near, i
-		}
+	for i := range t.n {
+		try(c.Member(uint64(i)), t.row(i))
 	}
-	if best > 1-1e-12 { // all targets, except for rounding
-		best = 1
+	try(Constant{c.Dim(), -1}, make([]uint64, t.words))
+	try(Constant{c.Dim(), 1}, everything(t.m))
+	if best.Success > 1-1e-12 { // all targets, except for rounding
+		best.Success = 1
 	}
-	return Prior{best, answers[which]}
+	return best
 }
 
 // weighNear returns the sum of the weights of the rows of a bit matrix that differ from h in at
@@ -154,15 +142,7 @@ func weighNear(h, rows []uint64, weight []float64, most uint64) (sum float64) {
 // mostWrong returns the largest number of m points of equal weight that may be mislabeled. m is
 // below 2^52.
 func mostWrong(m uint64, ok Allowed) uint64 {
-	low, high := uint64(0), m+1 // the answer is in [low, high)
-	for high-low > 1 {
-		if middle := low + (high-low)/2; ok(float64(middle) / float64(m)) {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low
+	return uint64(sort.Search(int(m), func(k int) bool { return !ok(float64(k+1) / float64(m)) }))
 }
 
 // thresholdPrior returns the Prior of the thresholds: the thresholds within k points of the

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sort"
 )
 
 // segment is a set of hypotheses with the same number of errors.
@@ -164,14 +165,6 @@ func uniform(r *rand.Rand) float64 { return (float64(r.Uint64()>>12) + 0.5) * 0x
 // missing returns number rank, from 0, of the integers that are not among the ascending distinct
 // values.
 func missing(values []uint64, rank uint64) uint64 {
-	lo, hi := 0, len(values) // values[i] - i integers are missing below values[i]
-	for lo < hi {
-		mid := (lo + hi) / 2
-		if values[mid]-uint64(mid) <= rank {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return rank + uint64(lo)
+	below := func(i int) uint64 { return values[i] - uint64(i) } // the missing integers below values[i]
+	return rank + uint64(sort.Search(len(values), func(i int) bool { return below(i) > rank }))
 }

@@ -17,7 +17,7 @@ var stumpsDefinition = Definition{
 	Doc:   "+1 or -1 where one of d numbers is at least t and the opposite elsewhere, or constant",
 	Shape: Grid,
 	New:   newStumps,
-	// See stumps.VC: exact with two values; otherwise, as many points as there are values are
+	// See stumpsVC: exact with two values; otherwise, as many points as there are values are
 	// shattered, if the upper bound allows it.
 	VC: func(c Class, s Spec) Dimension {
 		if high := c.VC(); s.Domain > 2 {
@@ -140,34 +140,24 @@ func newStumps(s Spec) (Class, error) {
 	if err != nil {
 		return nil, err
 	}
+	size := 2*uint64(l.dim)*(l.domain-1) + 2
+	l.size, l.vc = new(big.Int).SetUint64(size), stumpsVC(l.dim, size)
 	return &stumps{l}, nil
 }
 
-// perAxis returns the number of stumps that use one coordinate.
-func (c *stumps) perAxis() uint64 { return 2 * (c.domain - 1) }
-
-// size returns the number of all stumps.
-func (c *stumps) size() uint64 { return uint64(c.dim)*c.perAxis() + 2 }
-
-// Size implements Class.
-func (c *stumps) Size() *big.Int { return new(big.Int).SetUint64(c.size()) }
-
-// LogSize implements Class.
-func (c *stumps) LogSize() float64 { return math.Log(float64(c.size())) }
-
-// VC implements Class: the largest m with binom(m, floor(m/2)) <= 2d and 2^m <= |H|. Both are
+// stumpsVC returns the largest m with binom(m, floor(m/2)) <= 2d and 2^m <= |H|. Both are
 // necessary for every X, so that it is an upper bound of the dimension. It equals the dimension
 // if it is at most X (Gey 2018, for real coordinates; m points take m different values in each),
 // and for X = 2, where each coordinate gives one of the 2^(m-1) - 1 ways to split m points in
 // two: floor(log2(2d+2)).
-func (c *stumps) VC() int {
+func stumpsVC(dim int, size uint64) int {
 	m, central := 1, 1 // binom(m, floor(m/2))
 	for {
 		next := 2 * central // m+1 = 2h from m = 2h-1
 		if m%2 == 0 {       // m+1 = 2h+1 from m = 2h
 			next = central * (m + 1) / (m/2 + 1)
 		}
-		if next > 2*c.dim || c.size()>>(m+1) == 0 {
+		if next > 2*dim || size>>(m+1) == 0 {
 			return m
 		}
 		m, central = m+1, next
@@ -197,7 +187,7 @@ func stumpAt(dim int, domain, i uint64) Stump {
 
 // number returns the number of the stump that labels v >= t of an axis +1; its opposite has the
 // next number.
-func (c *stumps) number(axis int, t uint64) uint64 { return 2 + uint64(axis)*c.perAxis() + 2*(t-1) }
+func (c *stumps) number(axis int, t uint64) uint64 { return 2 + 2*(uint64(axis)*(c.domain-1)+t-1) }
 
 // Best implements Class. O(d n log n).
 func (c *stumps) Best(x, y, w []float64) (float64, error) {
@@ -205,7 +195,7 @@ func (c *stumps) Best(x, y, w []float64) (float64, error) {
 		return 0, err
 	}
 	best, column := math.Inf(1), make([]float64, len(y))
-	one := ordered{name: c.name, domain: c.domain}
+	one := ordered{c.lattice}
 	for j := range c.dim {
 		for i := range y {
 			column[i] = x[i*c.dim+j]

@@ -174,23 +174,8 @@ func fixed(s Spec, h Hypothesis) Target {
 		return &parityTarget{Parity: h}
 	case Row:
 		return &rowTarget{row: h}
-	case Range:
-		b := wholeBox(1, s.Domain)
-		b.limit(0, h)
-		return b
-	case Rectangle:
-		b := wholeBox(len(h), s.Domain)
-		for j, r := range h {
-			b.limit(j, r)
-		}
-		return b
-	case Stump:
-		b := wholeBox(h.Dim, s.Domain)
-		b.cut(h)
-		return b
-	case Conjunction:
-		b := wholeBox(h.Dim, 2)
-		b.require(h)
+	}
+	if b, ok := BoxOf(s, h); ok {
 		return b
 	}
 	panic(fmt.Sprintf("concept: no target for a %T", h))
