@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 var (
@@ -26,6 +27,21 @@ type Program struct {
 	C, Low, High    []float64 // n unknowns; the bounds are finite, so that the maximum is finite
 	A               []float64 // m x n, row-major; m may be 0
 	RowLow, RowHigh []float64 // m; -Inf or +Inf if a row has no such bound
+}
+
+// NewProgram returns a program of n unknowns between low and high, without costs and rows.
+func NewProgram(n int, low, high float64) *Program {
+	p := &Program{C: make([]float64, n)}
+	p.Low, p.High = slices.Repeat([]float64{low}, n), slices.Repeat([]float64{high}, n)
+	return p
+}
+
+// AddRow adds a row of zeros with bounds, and returns it for the caller to fill in.
+func (p *Program) AddRow(low, high float64) []float64 {
+	n := len(p.C)
+	p.A = append(p.A, make([]float64, n)...)
+	p.RowLow, p.RowHigh = append(p.RowLow, low), append(p.RowHigh, high)
+	return p.A[len(p.A)-n:]
 }
 
 // Optimum is a verified answer. With ErrInfeasible only Multipliers are set. The solver owns the
