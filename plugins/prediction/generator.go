@@ -21,15 +21,21 @@ type generator interface {
 	// public returns the answer, -1 or +1, to x once the budget is spent. It depends only on public
 	// data: hard queries and released labels.
 	public(x []float64) float64
+	// released receives the answer to an ordinary query, which public may use.
+	released(x []float64, label float64)
+	// inexact returns the number of hypotheses computed so far that may differ from the exact ones.
+	inexact() int
 }
+
+// defaults holds methods for generators whose hypotheses are exact, and whose public answers do not
+// use the answers to ordinary queries.
+type defaults struct{}
+
+func (defaults) released([]float64, float64) {}
+func (defaults) inexact() int                { return 0 }
 
 // A block holds the points, row-major, and the labels of m examples.
 type block struct{ x, y []float64 }
-
-// A releaseListener is a generator whose public answers use the answers to ordinary queries.
-type releaseListener interface {
-	released(x []float64, label float64)
-}
 
 // static is a generator that does not shrink: it keeps the result of plain empirical risk
 // minimization on every block. It does not learn from the queries, so all of its public answers are
@@ -40,23 +46,7 @@ func (static) hard([]float64, float64) error { return nil }
 
 func (static) public([]float64) float64 { return -1 }
 
-func (s static) inexact() int { return inexact(s.generator) }
-
-// notifyRelease passes the answer to an ordinary query to g if g is a releaseListener.
-func notifyRelease(g generator, x []float64, label float64) {
-	if l, ok := g.(releaseListener); ok {
-		l.released(x, label)
-	}
-}
-
-// inexact returns how many of the hypotheses that g has computed so far are not known to be the
-// ones that its algorithm requires. It returns 0 if g does not count them.
-func inexact(g generator) int {
-	if c, ok := g.(interface{ inexact() int }); ok {
-		return c.inexact()
-	}
-	return 0
-}
+func (static) released([]float64, float64) {}
 
 // newGenerator makes the generator of the problem's class over the given blocks. affine matters
 // only for classes that can have an offset.

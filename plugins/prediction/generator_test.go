@@ -240,7 +240,7 @@ func TestRestrictedMinimisers(t *testing.T) {
 				}
 				for i, g := range each {
 					c.check(t, of(g), blocks[i], left, points)
-					if inexact(g) != 0 {
+					if g.inexact() != 0 {
 						t.Fatal("a search ran out of steps")
 					}
 				}

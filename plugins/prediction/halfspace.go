@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // halfspaces is G_halfspace (Algorithm 4), repaired at the origin. An example (x, y) is the vector
@@ -189,7 +191,7 @@ func (g *halfspaces) hard(x []float64, _ float64) error {
 	return g.choose()
 }
 
-// released implements releaseListener. Answers are public, but only this method passes them to the
+// released implements generator. Answers are public, but only this method passes them to the
 // generator.
 func (g *halfspaces) released(x []float64, label float64) {
 	g.lift(x)
@@ -208,7 +210,7 @@ func (g *halfspaces) public(x []float64) float64 {
 		w = g.w.any()
 	}
 	g.lift(x)
-	return labelOf(g.w.distance(g.u) <= redundant || innerProduct(w, g.u) >= 0)
+	return labelOf(g.w.distance(g.u) <= redundant || numeric.Dot(w, g.u) >= 0)
 }
 
 // A complement is the space W of all v in R^d orthogonal to the orthonormal vectors q.
@@ -230,7 +232,7 @@ func (w *complement) project(v []float64) float64 {
 	for range 2 {
 		for j := range w.codim() {
 			q := w.normal(j)
-			along := innerProduct(q, v)
+			along := numeric.Dot(q, v)
 			for i := range v {
 				v[i] -= float64(along * q[i])
 			}
@@ -281,14 +283,7 @@ func (w *complement) any() []float64 {
 	return best
 }
 
-func innerProduct(a, b []float64) (s float64) {
-	for i, v := range a {
-		s += float64(v * b[i])
-	}
-	return s
-}
-
-func squaredNorm(v []float64) float64 { return innerProduct(v, v) }
+func squaredNorm(v []float64) float64 { return numeric.Dot(v, v) }
 
 func normalize(v []float64) {
 	length := math.Sqrt(squaredNorm(v))

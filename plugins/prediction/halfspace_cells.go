@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // maxCellDim is the largest dimension in which cells searches.
@@ -93,11 +95,11 @@ func (c *cells) inSpace(rows []float64) (weight int) {
 		plus, minus := 0, 0
 		for l, w := range c.weight {
 			u := [3]float64(rows[3*l : 3*l+3])
-			a, b := innerProduct(u[:], e1[:]), innerProduct(u[:], e2[:])
+			a, b := numeric.Dot(u[:], e1[:]), numeric.Dot(u[:], e2[:])
 			switch {
 			case crosses(a, b):
 				c.flat, c.flatWeight = append(c.flat, a, b), append(c.flatWeight, w)
-			case innerProduct(u[:], normal[:]) > 0:
+			case numeric.Dot(u[:], normal[:]) > 0:
 				plus += w
 			default:
 				minus += w
@@ -110,10 +112,10 @@ func (c *cells) inSpace(rows []float64) (weight int) {
 		weight = facet
 		for l := range c.weight {
 			u := [3]float64(rows[3*l : 3*l+3])
-			if a, b := innerProduct(u[:], e1[:]), innerProduct(u[:], e2[:]); crosses(a, b) {
+			if a, b := numeric.Dot(u[:], e1[:]), numeric.Dot(u[:], e2[:]); crosses(a, b) {
 				c.best[l] = positive(a, b, x, y)
 			} else {
-				c.best[l] = (innerProduct(u[:], normal[:]) > 0) == (plus >= minus)
+				c.best[l] = (numeric.Dot(u[:], normal[:]) > 0) == (plus >= minus)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/shatterlab/shatter/pipeline/lp"
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // The depth of v in a sample of unit vectors u is the number of u with <u, v> > 0: an open
@@ -34,7 +35,7 @@ func depth(rows, v []float64) (count int, margin float64) {
 	d, length := len(v), math.Sqrt(squaredNorm(v))
 	margin = math.Inf(1)
 	for ; len(rows) > 0; rows = rows[d:] {
-		if p := innerProduct(rows[:d], v); p > openMargin*length {
+		if p := numeric.Dot(rows[:d], v); p > openMargin*length {
 			count++
 			margin = min(margin, p/length)
 		}
@@ -44,12 +45,11 @@ func depth(rows, v []float64) (count int, margin float64) {
 
 // A finder searches for points of large depth and cdepth in R^d. It owns scratch memory.
 type finder struct {
-	d           int
-	simplex     lp.Simplex
-	programs    int // linear programs solved so far
-	cone, hinge lp.Program
-	rows, kept  []float64
-	cells       cells
+	d          int
+	simplex    lp.Simplex
+	programs   int // linear programs solved so far
+	rows, kept []float64
+	cells      cells
 }
 
 func newFinder(d int) *finder { return &finder{d: d} }
@@ -218,7 +218,7 @@ func (f *finder) hullOfCells(rows []float64, w *complement, all []witness, most 
 // sameCell reports whether the same rows are positive at the unit vectors a and b.
 func sameCell(rows, a, b []float64) bool {
 	for d := len(a); len(rows) > 0; rows = rows[d:] {
-		if (innerProduct(rows[:d], a) > openMargin) != (innerProduct(rows[:d], b) > openMargin) {
+		if (numeric.Dot(rows[:d], a) > openMargin) != (numeric.Dot(rows[:d], b) > openMargin) {
 			return false
 		}
 	}
@@ -230,33 +230,25 @@ func sameCell(rows, a, b []float64) bool {
 // for all q, |z|_inf <= 1 and 0 <= s <= 1. If there is none, v is nil, and the multipliers of the q
 // give a direction g with <g, z> <= 0 on all the cells; g is 0 if s is too small to decide.
 func (f *finder) join(rows []float64, w *complement, cells []witness) (v, g []float64, err error) {
-	d, n := f.d, len(cells)*f.d+1
-	p := lp.Program{C: make([]float64, n), Low: make([]float64, n), High: make([]float64, n)}
-	for j := range n {
-		p.Low[j], p.High[j] = -1, 1
-	}
-	p.C[n-1], p.Low[n-1] = 1, 0
-	add := func(high float64) []float64 {
-		p.A = append(p.A, make([]float64, n)...)
-		p.RowLow, p.RowHigh = append(p.RowLow, 0), append(p.RowHigh, high)
-		return p.A[len(p.A)-n:]
-	}
+	d, s := f.d, len(cells)*f.d // s is the unknown number s
+	p := lp.NewProgram(s+1, -1, 1)
+	p.C[s], p.Low[s] = 1, 0
 	for k, z := range cells {
 		for i := 0; i < len(rows); i += d {
-			if u := rows[i : i+d]; innerProduct(u, z.v) > openMargin {
-				a := add(math.Inf(1))
+			if u := rows[i : i+d]; numeric.Dot(u, z.v) > openMargin {
+				a := p.AddRow(0, math.Inf(1))
 				copy(a[k*d:], u)
-				a[n-1] = -1
+				a[s] = -1
 			}
 		}
 	}
 	for j := range w.codim() {
-		a := add(0)
+		a := p.AddRow(0, 0)
 		for k := range cells {
 			copy(a[k*d:], w.normal(j))
 		}
 	}
-	o, err := f.maximize(&p)
+	o, err := f.maximize(p)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -306,7 +298,7 @@ func (f *finder) separate(all []witness, w *complement) (centre, error) {
 	for _, z := range all {
 		at := len(f.kept)
 		for j := range c {
-			f.kept = append(f.kept, innerProduct(w.normal(j), z.v))
+			f.kept = append(f.kept, numeric.Dot(w.normal(j), z.v))
 		}
 		if p := f.kept[at:]; squaredNorm(p) > openMargin*openMargin {
 			normalize(p)
@@ -393,7 +385,7 @@ func (f *finder) project(rows []float64, w *complement, all []witness, most int)
 func (w *complement) along(v []float64) float64 {
 	var square float64
 	for j := range w.codim() {
-		p := innerProduct(w.normal(j), v)
+		p := numeric.Dot(w.normal(j), v)
 		square += float64(p * p)
 	}
 	return math.Sqrt(square)
@@ -436,7 +428,7 @@ func (f *finder) witness(rows, side []float64) (witness, error) {
 // judged returns v as a witness, or side itself if v is not on its side.
 func (f *finder) judged(rows, side, v []float64) witness {
 	length := math.Sqrt(squaredNorm(v))
-	if side != nil && !(innerProduct(side, v) > openMargin*length) {
+	if side != nil && !(numeric.Dot(side, v) > openMargin*length) {
 		v = side
 	}
 	v = slices.Clone(v)
@@ -446,7 +438,7 @@ func (f *finder) judged(rows, side, v []float64) witness {
 	normalize(v)
 	count, margin := depth(rows, v)
 	if side != nil {
-		margin = min(margin, innerProduct(side, v))
+		margin = min(margin, numeric.Dot(side, v))
 	}
 	return witness{v, count, len(rows) / f.d, margin}
 }
@@ -472,22 +464,16 @@ func (f *finder) keepCell(m int) int {
 // from the dual, max sum_i a_i with sum_i a_i u_i = 0 and a within the weights, which has a table
 // of only d rows.
 func (f *finder) keepHinge(m int) error {
-	d, p := f.d, &f.hinge
-	n := len(f.rows) / d
-	for _, v := range []*[]float64{&p.C, &p.Low, &p.High} {
-		*v = slices.Grow((*v)[:0], n)[:n]
+	d, n := f.d, len(f.rows)/f.d
+	p := lp.NewProgram(n, 0, 1)
+	p.C = slices.Repeat([]float64{1}, n)
+	if n > m {
+		p.High[m] = float64(m + 1)
 	}
-	p.A = slices.Grow(p.A[:0], n*d)[:n*d]
-	p.RowLow, p.RowHigh = slices.Grow(p.RowLow[:0], d)[:d], slices.Grow(p.RowHigh[:0], d)[:d]
-	clear(p.RowLow)
-	clear(p.RowHigh)
-	for i := range n {
-		p.C[i], p.Low[i], p.High[i] = 1, 0, 1
-		if i == m {
-			p.High[i] = float64(m + 1)
-		}
-		for j := range d {
-			p.A[j*n+i] = f.rows[i*d+j]
+	for j := range d {
+		a := p.AddRow(0, 0)
+		for i := range n {
+			a[i] = f.rows[i*d+j]
 		}
 	}
 	o, err := f.maximize(p)
@@ -497,7 +483,7 @@ func (f *finder) keepHinge(m int) error {
 	f.kept = f.kept[:0]
 	for i := range n {
 		row := f.rows[i*d : (i+1)*d]
-		if i == m || err == nil && innerProduct(row, o.Multipliers) > openMargin*math.Sqrt(squaredNorm(o.Multipliers)) {
+		if i == m || err == nil && numeric.Dot(row, o.Multipliers) > openMargin*math.Sqrt(squaredNorm(o.Multipliers)) {
 			f.kept = append(f.kept, row...)
 		}
 	}
@@ -516,28 +502,21 @@ type centre struct {
 // centre solves the cone program: maximize s with <row, v> >= s for all rows, unit vectors of R^d,
 // <q, v> = 0 for all q, |v|_inf <= 1 and s >= 0.
 func (f *finder) centre(rows []float64, d int, q []float64) (centre, error) {
-	m, c, n, p := len(rows)/d, len(q)/d, d+1, &f.cone
-	for _, v := range []*[]float64{&p.C, &p.Low, &p.High} {
-		*v = slices.Grow((*v)[:0], n)[:n]
-	}
-	for j := range d {
-		p.C[j], p.Low[j], p.High[j] = 0, -1, 1
-	}
+	p := lp.NewProgram(d+1, -1, 1)
 	p.C[d], p.Low[d], p.High[d] = 1, 0, math.Sqrt(float64(d))
-	p.A, p.RowLow, p.RowHigh = p.A[:0], p.RowLow[:0], p.RowHigh[:0]
-	for i := range m {
-		p.A = append(append(p.A, rows[i*d:(i+1)*d]...), -1)
-		p.RowLow, p.RowHigh = append(p.RowLow, 0), append(p.RowHigh, math.Inf(1))
+	for row := range slices.Chunk(rows, d) {
+		a := p.AddRow(0, math.Inf(1))
+		copy(a, row)
+		a[d] = -1
 	}
-	for j := range c {
-		p.A = append(append(p.A, q[j*d:(j+1)*d]...), 0)
-		p.RowLow, p.RowHigh = append(p.RowLow, 0), append(p.RowHigh, 0)
+	for normal := range slices.Chunk(q, d) {
+		copy(p.AddRow(0, 0), normal)
 	}
 	o, err := f.maximize(p)
 	if err != nil {
 		return centre{}, err
 	}
-	weights := o.Multipliers[:m]
+	weights := o.Multipliers[:len(rows)/d]
 	for i := range weights {
 		weights[i] = -weights[i]
 	}

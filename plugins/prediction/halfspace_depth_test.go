@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shatterlab/shatter/pipeline/lp"
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
 
@@ -215,7 +216,7 @@ func TestDeepestCellAgainstAllCells(t *testing.T) {
 			if err != nil || z.depth != c.want || z.most != c.want {
 				t.Fatalf("rows %v, side %v: %+v, error %v, want depth %d", rows[:m*d], c.side, z, err, c.want)
 			}
-			if c.side != nil && !(innerProduct(c.side, z.v) > 0) {
+			if c.side != nil && !(numeric.Dot(c.side, z.v) > 0) {
 				t.Fatalf("rows %v, side %v: %v is on the other side", rows[:m*d], c.side, z.v)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // A halfspaceTrial has a random target and blocks of Gaussian points labeled by it.
@@ -45,7 +47,7 @@ func (t *halfspaceTrial) point() []float64 {
 }
 
 func (t *halfspaceTrial) label(x []float64) float64 {
-	return sign(innerProduct(t.target[:t.d], x) - t.target[t.d])
+	return sign(numeric.Dot(t.target[:t.d], x) - t.target[t.d])
 }
 
 func sign(v float64) float64 { return labelOf(v >= 0) }
@@ -55,7 +57,7 @@ func (t *halfspaceTrial) onto(v []float64) []float64 {
 	x := t.point()
 	a := v[:t.d]
 	if square := squaredNorm(a); square > 0 {
-		f := (innerProduct(a, x) - v[t.d]) / square
+		f := (numeric.Dot(a, x) - v[t.d]) / square
 		for j := range x {
 			x[j] -= f * a[j]
 		}
@@ -367,7 +369,7 @@ func TestVotesAreThoseOfThePresentHypotheses(t *testing.T) {
 					if g.lift(x); g.w.distance(g.u) > redundant {
 						want = 0
 						for i := range g.blocks {
-							if innerProduct(g.hypothesis(i), g.u) >= 0 {
+							if numeric.Dot(g.hypothesis(i), g.u) >= 0 {
 								want++
 							}
 						}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 )
 
 // A line summarizes a sample on the real line.
@@ -64,8 +65,8 @@ func best(values []float64, weights []int, must span, banned []float64) (span, i
 			walls.hi = v
 		}
 	}
-	from := lowerBound(values, must.lo)
-	to := lowerBound(values, must.hi)
+	from := sort.SearchFloat64s(values, must.lo)
+	to := sort.SearchFloat64s(values, must.hi)
 	if to < len(values) && values[to] == must.hi {
 		to++
 	}
@@ -110,10 +111,4 @@ func bestFree(values []float64, weights []int, banned []float64) (span, int) {
 		}
 	}
 	return found, most
-}
-
-// lowerBound returns the first index of sorted at which the value is at least v.
-func lowerBound(sorted []float64, v float64) int {
-	i, _ := slices.BinarySearch(sorted, v)
-	return i
 }

@@ -15,6 +15,7 @@ const maxListed = 1 << 12
 // listed is Algorithm 3 for a class whose labels are listed. A block's hypothesis is the first one
 // with the fewest errors among the hypotheses that agree with the hard queries.
 type listed struct {
+	defaults
 	domain concept.Domain
 	labels *concept.LabelTable
 	errors []int32 // blocks x hypotheses

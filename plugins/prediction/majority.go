@@ -82,7 +82,7 @@ func predictByMajority(_ context.Context, t *algo.Trial[Majority], sample *algo.
 	}
 	scale := majorityScale(&t.Setting)
 	t.Report("noise_scale", scale)
-	t.Report("inexact", float64(inexact(g)))
+	t.Report("inexact", float64(g.inexact()))
 	noise := func() float64 { return float64(scale * t.Rand.NormFloat64()) }
 	if t.Params.Noise == Laplace {
 		noise = func() float64 { return privacy.Laplace(privacy.Uniform(t.Rand), scale) }
@@ -125,8 +125,5 @@ func (p *majority) label(x []float64) float64 {
 
 // Predict implements algo.Model, with the noise of the next answer.
 func (p *majority) Predict(ctx context.Context, x *algo.Data, out []float64) error {
-	for i := range out {
-		out[i] = p.label(x.X(i))
-	}
-	return ctx.Err()
+	return hypothesis(p.label).Predict(ctx, x, out)
 }

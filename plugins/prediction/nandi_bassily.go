@@ -73,7 +73,7 @@ func (p *learnAnswers) Answer(_ context.Context, x []float64) (float64, bool, er
 		if p.final, err = p.learn(p.answers); err != nil {
 			return 0, false, err
 		}
-		p.report("inexact", float64(inexact(p.gen)+inexact(p.final)))
+		p.report("inexact", float64(p.gen.inexact()+p.final.inexact()))
 	} else if p.queries > 1 {
 		p.prepare()
 	}

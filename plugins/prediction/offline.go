@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
@@ -282,7 +283,7 @@ func intervalDichotomies(l *line, queries []float64) dichotomies {
 	}
 	list := make([]dichotomy, 0, n*(n+1)/2+1)
 	for i := range queries {
-		begin := sums[lowerBound(l.values, queries[i])]
+		begin := sums[sort.SearchFloat64s(l.values, queries[i])]
 		for j := i; j < n; j++ {
 			inside := sums[upTo(l.values, queries[j])] - begin
 			list = append(list, dichotomy{positives - inside - before[i] - after[j], i, j})
@@ -303,7 +304,7 @@ func intervalDichotomies(l *line, queries []float64) dichotomies {
 // strictly inside the wall.
 func gains(l *line, q float64, wall span) (before, after int) {
 	sum := 0
-	for j := lowerBound(l.values, q) - 1; j >= 0 && l.values[j] > wall.lo; j-- {
+	for j := sort.SearchFloat64s(l.values, q) - 1; j >= 0 && l.values[j] > wall.lo; j-- {
 		sum += l.weights[j]
 		before = max(before, sum)
 	}

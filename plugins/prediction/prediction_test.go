@@ -280,7 +280,7 @@ func TestTrialsKeepTheGuarantee(t *testing.T) {
 		t.Errorf("laplace: scale %v, want 100", majorityScale(&s))
 	}
 	for votes, want := range []float64{-1, -1, -1, 1, 1, 1, 1} {
-		p := majority{gen: count(votes), k: 6}
+		p := majority{gen: count{n: votes}, k: 6}
 		if got := p.label(nil); got != want {
 			t.Errorf("%d votes of 6 without noise: %v", votes, got)
 		}
@@ -288,9 +288,12 @@ func TestTrialsKeepTheGuarantee(t *testing.T) {
 }
 
 // count is a generator that always has the given number of votes.
-type count int
+type count struct {
+	defaults
+	n int
+}
 
-func (c count) votes([]float64) int           { return int(c) }
+func (c count) votes([]float64) int           { return c.n }
 func (c count) hard([]float64, float64) error { return nil }
 func (c count) public([]float64) float64      { return 1 }
 

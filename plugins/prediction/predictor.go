@@ -34,7 +34,7 @@ func newPredictor(
 ) *predictor {
 	report("instances", 0)
 	report("budget_exhausted", 0)
-	report("inexact", float64(inexact(gen)))
+	report("inexact", float64(gen.inexact()))
 	return &predictor{
 		gen: gen, noise: noise, k: k, eps0: eps0, budget: budget, report: report, coin: 1,
 		instance: between{lo: lowThreshold, hi: highThreshold}, // for a Predict before any query
@@ -63,7 +63,7 @@ func (p *predictor) next(x []float64) (float64, verdict, error) {
 	label := p.label(x, v)
 	switch v {
 	case left, right:
-		notifyRelease(p.gen, x, label)
+		p.gen.released(x, label)
 		return label, v, nil
 	case public:
 		return label, v, nil
@@ -73,7 +73,7 @@ func (p *predictor) next(x []float64) (float64, verdict, error) {
 		p.report("budget_exhausted", 1)
 	}
 	err := p.gen.hard(x, label)
-	p.report("inexact", float64(inexact(p.gen)))
+	p.report("inexact", float64(p.gen.inexact()))
 	return label, v, err
 }
 
@@ -102,10 +102,8 @@ func (p *predictor) judge(x []float64) verdict {
 // the last query it uses the noise of that query. It serves to measure errors and is not part of
 // the private transcript.
 func (p *predictor) Predict(ctx context.Context, x *algo.Data, out []float64) error {
-	for i := range out {
-		out[i] = p.label(x.X(i), p.judge(x.X(i)))
-	}
-	return ctx.Err()
+	answer := func(x []float64) float64 { return p.label(x, p.judge(x)) }
+	return hypothesis(answer).Predict(ctx, x, out)
 }
 
 // Answer implements algo.Answerer.

@@ -87,8 +87,8 @@ func TestPublicAnswersIgnoreTheSample(t *testing.T) {
 			for range rapid.IntRange(0, 8).Draw(t, "queries") {
 				x, label := c.point(t, "query"), rapid.SampledFrom([]float64{-1, 1}).Draw(t, "label")
 				if rapid.Bool().Draw(t, "ordinary") {
-					notifyRelease(a, x, label)
-					notifyRelease(b, x, label)
+					a.released(x, label)
+					b.released(x, label)
 				} else if a.hard(x, label) != nil || b.hard(x, label) != nil {
 					t.Fatal("shrinking failed")
 				}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 )
 
 // rectangles is Algorithm 3 for the products of p intervals and the empty set; for p = 1 they are
@@ -15,6 +16,7 @@ import (
 // > 2 it comes from searcher, which is exact unless it runs out of steps. If the errors do not
 // determine the ends, they are placed in the middle, as with thresholds; see widen.
 type rectangles struct {
+	defaults
 	dim    int     // p
 	last   float64 // the domain's last point
 	blocks []block
@@ -142,7 +144,7 @@ func (g *rectangles) sortEnds() {
 
 func (g *rectangles) votes(x []float64) int {
 	if g.dim == 1 { // spans that begin at or before x, minus spans that end before it
-		return upTo(g.ends[0], x[0]) - lowerBound(g.ends[1], x[0])
+		return upTo(g.ends[0], x[0]) - sort.SearchFloat64s(g.ends[1], x[0])
 	}
 	n := 0
 	for _, b := range g.boxes {
@@ -192,7 +194,6 @@ type plane struct {
 }
 
 // reset replaces the sample.
-
 func (p *plane) reset(b block) {
 	p.b = b
 	n := len(b.y)
@@ -204,7 +205,7 @@ func (p *plane) reset(b block) {
 	slices.Sort(p.seconds)
 	p.seconds = slices.Compact(p.seconds)
 	for i := range n {
-		p.rank = append(p.rank, lowerBound(p.seconds, b.x[2*i+1]))
+		p.rank = append(p.rank, sort.SearchFloat64s(p.seconds, b.x[2*i+1]))
 	}
 	p.weights = slices.Grow(p.weights[:0], len(p.seconds))[:len(p.seconds)]
 }
@@ -229,12 +230,7 @@ func (p *plane) best(out, must box, banned [][]float64) {
 			break
 		}
 		clear(p.weights)
-		next, _ := slices.BinarySearchFunc(p.byFirst, lo, func(e int, v float64) int {
-			if p.b.x[2*e] < v {
-				return -1
-			}
-			return 1
-		})
+		next := sort.Search(len(p.byFirst), func(i int) bool { return p.b.x[2*p.byFirst[i]] >= lo })
 		for _, hi := range p.firsts[i:] {
 			for ; next < len(p.byFirst) && p.b.x[2*p.byFirst[next]] <= hi; next++ {
 				e := p.byFirst[next]

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 )
 
 // thresholds is Algorithm 3 for the thresholds: x is labeled +1 if x >= t. The hard queries
@@ -14,6 +15,7 @@ import (
 // is the lower one. In a block that some threshold labels without error, the hypothesis is the
 // middle clamped to lo..hi.
 type thresholds struct {
+	defaults
 	lo, hi float64
 	blocks []thresholdBlock // sorted by middle; t in fit is then sorted except for blocks with errors
 	t      []float64        // the k thresholds, sorted
@@ -114,7 +116,9 @@ func nearest(steps []step, middle, lo, hi float64) float64 {
 func (g *thresholds) votes(x []float64) int { return upTo(g.t, x[0]) }
 
 // upTo returns how many of the sorted numbers are at most v.
-func upTo(sorted []float64, v float64) int { return lowerBound(sorted, math.Nextafter(v, math.Inf(1))) }
+func upTo(sorted []float64, v float64) int {
+	return sort.SearchFloat64s(sorted, math.Nextafter(v, math.Inf(1)))
+}
 
 // hard implements generator: it keeps the thresholds that label x so, or all if there are none.
 func (g *thresholds) hard(x []float64, label float64) error {
