@@ -1,6 +1,7 @@
 package pluginv1
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -88,6 +89,24 @@ func (x Task) Units() []string {
 		return []string{Regret, Mistakes}
 	}
 	return []string{Examples}
+}
+
+// ValueOf returns the value with the content v, an int, int64, float64, bool or string. It panics
+// for any other type.
+func ValueOf(v any) *Value {
+	switch v := v.(type) {
+	case int:
+		return &Value{Kind: &Value_Int{Int: int64(v)}}
+	case int64:
+		return &Value{Kind: &Value_Int{Int: v}}
+	case float64:
+		return &Value{Kind: &Value_Float{Float: v}}
+	case bool:
+		return &Value{Kind: &Value_Bool{Bool: v}}
+	case string:
+		return &Value{Kind: &Value_String_{String_: v}}
+	}
+	panic(fmt.Sprintf("pluginv1: a value cannot be of type %T", v))
 }
 
 // Plain returns the value as int64, float64, bool or string; nil if it has no kind.
