@@ -2,7 +2,6 @@ package trial
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -67,18 +66,7 @@ func ProblemSetting(p *schemas.Plugin) *pluginv1.Setting {
 func Values(p Params) map[string]*pluginv1.Value {
 	out := make(map[string]*pluginv1.Value, len(p))
 	for name, v := range p {
-		switch v := v.(type) {
-		case int64:
-			out[name] = &pluginv1.Value{Kind: &pluginv1.Value_Int{Int: v}}
-		case float64:
-			out[name] = &pluginv1.Value{Kind: &pluginv1.Value_Float{Float: v}}
-		case bool:
-			out[name] = &pluginv1.Value{Kind: &pluginv1.Value_Bool{Bool: v}}
-		case string:
-			out[name] = &pluginv1.Value{Kind: &pluginv1.Value_String_{String_: v}}
-		default:
-			panic(fmt.Sprintf("trial: parameter %q is a %T", name, v))
-		}
+		out[name] = pluginv1.ValueOf(v)
 	}
 	return out
 }
