@@ -108,17 +108,8 @@ func checkParameter(d *pluginv1.Parameter, reserved []string) error {
 	case slices.Contains(reserved, d.Name):
 		return errors.New("it is a word of the sweep file: choose another name (in Go: with the tag `param`)")
 	}
-	p := parameter{min: d.Min, max: d.Max, choices: d.Choices}
-	switch d.GetDefault().GetKind().(type) {
-	case *pluginv1.Value_Int:
-		p.kind = reflect.Int
-	case *pluginv1.Value_Float:
-		p.kind = reflect.Float64
-	case *pluginv1.Value_String_:
-		p.kind = reflect.String
-	case *pluginv1.Value_Bool:
-		p.kind = reflect.Bool
-	default:
+	p := parameter{min: d.Min, max: d.Max, choices: d.Choices, kind: kindOf(d.Default)}
+	if p.kind == reflect.Invalid {
 		return errors.New("it has no default, which would tell its type")
 	}
 	number := p.kind == reflect.Int || p.kind == reflect.Float64

@@ -166,14 +166,13 @@ func (p *parameter) value(params reflect.Value) *pluginv1.Value {
 	f := params.FieldByIndex(p.index)
 	switch p.kind {
 	case reflect.Int:
-		return &pluginv1.Value{Kind: &pluginv1.Value_Int{Int: f.Int()}}
+		return pluginv1.ValueOf(f.Int())
 	case reflect.Float64:
-		return &pluginv1.Value{Kind: &pluginv1.Value_Float{Float: f.Float()}}
+		return pluginv1.ValueOf(f.Float())
 	case reflect.Bool:
-		return &pluginv1.Value{Kind: &pluginv1.Value_Bool{Bool: f.Bool()}}
-	default:
-		return &pluginv1.Value{Kind: &pluginv1.Value_String_{String_: text(f.String())}}
+		return pluginv1.ValueOf(f.Bool())
 	}
+	return pluginv1.ValueOf(text(f.String()))
 }
 
 // set writes the given values into a struct that holds the defaults. Its errors are Invalid and
@@ -196,51 +195,33 @@ func (ps parameters) set(params reflect.Value, values map[string]*pluginv1.Value
 		if err != nil {
 			return Invalid("parameter %q: %w", p.name, err)
 		}
-		p.assign(params.FieldByIndex(p.index), v)
+		f := params.FieldByIndex(p.index)
+		f.Set(reflect.ValueOf(v.Plain()).Convert(f.Type()))
 	}
 	return nil
 }
 
-func (p *parameter) assign(f reflect.Value, v *pluginv1.Value) {
-	switch p.kind {
-	case reflect.Int:
-		f.SetInt(v.GetInt())
-	case reflect.Float64:
-		f.SetFloat(v.GetFloat())
-	case reflect.Bool:
-		f.SetBool(v.GetBool())
-	default:
-		f.SetString(v.GetString_())
+// kindOf returns the kind of parameter that a value fits; Invalid if the value has no content.
+func kindOf(v *pluginv1.Value) reflect.Kind {
+	kind := reflect.ValueOf(v.Plain()).Kind()
+	if kind == reflect.Int64 {
+		return reflect.Int
 	}
+	return kind
 }
 
 // convert returns v in the kind of the parameter. It accepts an integer for a float, and a float
 // without a fraction for an integer.
 func (p *parameter) convert(v *pluginv1.Value) (*pluginv1.Value, error) {
 	const exact = 1 << 53 // float64 represents every integer up to this one
-	switch k := v.GetKind().(type) {
-	case *pluginv1.Value_Int:
-		if p.kind == reflect.Int {
-			return v, nil
-		}
-		if p.kind == reflect.Float64 && -exact <= k.Int && k.Int <= exact {
-			return &pluginv1.Value{Kind: &pluginv1.Value_Float{Float: float64(k.Int)}}, nil
-		}
-	case *pluginv1.Value_Float:
-		if p.kind == reflect.Float64 {
-			return v, nil
-		}
-		if p.kind == reflect.Int && k.Float == math.Trunc(k.Float) && math.Abs(k.Float) <= exact {
-			return &pluginv1.Value{Kind: &pluginv1.Value_Int{Int: int64(k.Float)}}, nil
-		}
-	case *pluginv1.Value_Bool:
-		if p.kind == reflect.Bool {
-			return v, nil
-		}
-	case *pluginv1.Value_String_:
-		if p.kind == reflect.String {
-			return v, nil
-		}
+	i, x := v.GetInt(), v.GetFloat()
+	switch kind := kindOf(v); {
+	case kind == p.kind:
+		return v, nil
+	case kind == reflect.Int && p.kind == reflect.Float64 && -exact <= i && i <= exact:
+		return pluginv1.ValueOf(float64(i)), nil
+	case kind == reflect.Float64 && p.kind == reflect.Int && x == math.Trunc(x) && math.Abs(x) <= exact:
+		return pluginv1.ValueOf(int64(x)), nil
 	}
 	return nil, fmt.Errorf("%s where %s is needed", show(v), article(p.kind))
 }
@@ -267,17 +248,16 @@ func (p *parameter) allow(v *pluginv1.Value) error {
 
 // show formats a value for a message.
 func show(v *pluginv1.Value) string {
-	switch k := v.GetKind().(type) {
-	case *pluginv1.Value_Int:
-		return strconv.FormatInt(k.Int, 10)
-	case *pluginv1.Value_Float:
-		return strconv.FormatFloat(k.Float, 'g', -1, 64)
-	case *pluginv1.Value_Bool:
-		return strconv.FormatBool(k.Bool)
-	case *pluginv1.Value_String_:
-		return strconv.Quote(k.String_)
+	switch v := v.Plain().(type) {
+	case nil:
+		return "nothing"
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case string:
+		return strconv.Quote(v)
+	default:
+		return fmt.Sprint(v)
 	}
-	return "nothing"
 }
 
 // article names a kind of parameter for a message.
