@@ -447,12 +447,12 @@ type wrongParameter struct {
 
 // wrongParameters returns values that the algorithm's own description excludes.
 func (s checks) wrongParameters() []wrongParameter {
-	text := &pluginv1.Value{Kind: &pluginv1.Value_String_{String_: "no such choice"}}
+	text := pluginv1.ValueOf("no such choice")
 	number := func(p *pluginv1.Parameter, v float64) *pluginv1.Value {
-		if _, ok := p.Default.GetKind().(*pluginv1.Value_Int); ok {
-			return &pluginv1.Value{Kind: &pluginv1.Value_Int{Int: int64(v)}}
+		if _, ok := p.Default.Plain().(int64); ok {
+			return pluginv1.ValueOf(int64(v))
 		}
-		return &pluginv1.Value{Kind: &pluginv1.Value_Float{Float: v}}
+		return pluginv1.ValueOf(v)
 	}
 	wrong := []wrongParameter{{"no_such_parameter", text, "it has no such parameter"}}
 	for _, p := range s.algorithm.Parameters {
@@ -462,7 +462,7 @@ func (s checks) wrongParameters() []wrongParameter {
 		if p.Max != nil {
 			wrong = append(wrong, wrongParameter{p.Name, number(p, *p.Max+1), "above its max"})
 		}
-		if _, ok := p.Default.GetKind().(*pluginv1.Value_String_); !ok {
+		if _, ok := p.Default.Plain().(string); !ok {
 			wrong = append(wrong, wrongParameter{p.Name, text, "of another type"})
 		} else if len(p.Choices) > 0 {
 			wrong = append(wrong, wrongParameter{p.Name, text, "none of its choices"})

@@ -322,28 +322,14 @@ func wire(a *pluginv1.Algorithm, setting Setting) (*pluginv1.Setting, error) {
 		w.Epsilon, w.Delta = cmp.Or(setting.Epsilon, 1), cmp.Or(setting.Delta, 1e-6)
 	}
 	for name, v := range setting.Parameters {
-		value, err := valueOf(v)
-		if err != nil {
-			return nil, fmt.Errorf("parameter %q: %w", name, err)
+		switch v.(type) {
+		case int, float64, bool, string:
+			w.Parameters[name] = pluginv1.ValueOf(v)
+		default:
+			return nil, fmt.Errorf("parameter %q: %v is of type %T: use int, float64, bool or string", name, v, v)
 		}
-		w.Parameters[name] = value
 	}
 	return w, nil
-}
-
-// valueOf encodes a parameter for the protocol.
-func valueOf(v any) (*pluginv1.Value, error) {
-	switch v := v.(type) {
-	case int:
-		return &pluginv1.Value{Kind: &pluginv1.Value_Int{Int: int64(v)}}, nil
-	case float64:
-		return &pluginv1.Value{Kind: &pluginv1.Value_Float{Float: v}}, nil
-	case bool:
-		return &pluginv1.Value{Kind: &pluginv1.Value_Bool{Bool: v}}, nil
-	case string:
-		return &pluginv1.Value{Kind: &pluginv1.Value_String_{String_: v}}, nil
-	}
-	return nil, fmt.Errorf("%v is of type %T: use int, float64, bool or string", v, v)
 }
 
 // running returns the process that the checks share, and starts it if necessary.
