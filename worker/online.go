@@ -108,18 +108,15 @@ func (x *session) regrets(list []game) (map[string][]float64, error) {
 		return nil, err
 	}
 	metrics := x.newMetrics(false)
-	ones := make([]float64, int(x.job.N))
-	for i := range ones {
-		ones[i] = 1
-	}
 	for j, g := range list {
 		if x.scores.failed(j) {
 			continue
 		}
-		best, err := class.Best(g.x, g.y, ones)
+		errs, err := concept.FewestErrors(class, g.x, g.y)
 		if err != nil {
 			return nil, err
 		}
+		best := float64(errs)
 		x.scores.error[j] = g.loss / float64(len(g.y))
 		metrics[task.Mistakes][j], metrics[task.Loss][j] = float64(g.mistakes), g.loss
 		metrics[task.BestLoss][j], metrics[task.Regret][j] = best, g.loss-best

@@ -40,12 +40,6 @@ type Class interface {
 	// it takes too long.
 	VC() int
 
-	// Best returns the least weighted error of a hypothesis on the points x (row-major) with
-	// labels y: the least sum of w over the mislabeled points. If w is nil, every point weighs
-	// 1/len(y). It takes about as long as Profile.Reset. The error wraps ErrNoExactMethod if the
-	// class has no exact method, and otherwise names the first row outside the domain.
-	Best(x, y, w []float64) (float64, error)
-
 	// NewProfile returns an empty profile for this class. Reset allocates its memory. The error
 	// wraps ErrNoExactMethod if the class has no profile.
 	NewProfile() (Profile, error)
@@ -116,6 +110,23 @@ type Profile interface {
 	// each h is accepted with probability exp(-eps (err(h) - Min)/2), and the first accepted h is
 	// the answer.
 	PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis
+}
+
+// FewestErrors returns the fewest errors of a hypothesis of c on a sample: points x (row-major) with
+// labels y. It takes about as long as Profile.Reset. The error wraps ErrNoExactMethod if the class
+// has no exact method, and otherwise names the first row outside the domain.
+func FewestErrors(c Class, x, y []float64) (int, error) {
+	if thresholds, ok := c.(*infinite); ok {
+		return thresholds.fewestErrors(x, y)
+	}
+	p, err := c.NewProfile()
+	if err != nil {
+		return 0, err
+	}
+	if err := p.Reset(x, y); err != nil {
+		return 0, err
+	}
+	return p.Min(), nil
 }
 
 // Finite is a class whose hypotheses can be numbered and listed, and searched for the best one

@@ -63,8 +63,8 @@ func TestHalfspace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Best(nil, nil, nil); !errors.Is(err, ErrNoExactMethod) {
-		t.Errorf("best: %v", err)
+	if _, err := FewestErrors(c, nil, nil); !errors.Is(err, ErrNoExactMethod) {
+		t.Errorf("fewest errors: %v", err)
 	}
 	if _, err := c.NewProfile(); !errors.Is(err, ErrNoExactMethod) {
 		t.Errorf("profile: %v", err)

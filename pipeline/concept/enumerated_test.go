@@ -87,10 +87,9 @@ func TestBeyondExactMethods(t *testing.T) {
 		if k, err = New(Spec{Name: c.Name, Dim: c.limit + 1}); err != nil {
 			t.Fatal(err)
 		}
-		_, bestErr := k.Best(nil, nil, nil)
 		_, profileErr := k.NewProfile()
 		_, minimizerErr := k.(Finite).NewMinimizer(nil)
-		for _, err := range []error{bestErr, profileErr, minimizerErr} {
+		for _, err := range []error{profileErr, minimizerErr} {
 			if !errors.Is(err, ErrNoExactMethod) || !strings.Contains(err.Error(),
 				fmt.Sprintf("only up to %d dimensions",
 					c.limit)) {
@@ -105,26 +104,6 @@ func (p *errorTable) errors() (errs []int) {
 		errs = append(errs, p.positives+int(s))
 	}
 	return errs
-}
-
-// On a sample that a hypothesis fits, the weighted error is 0, although the transform rounds.
-func TestBestOfFittedSample(t *testing.T) {
-	for _, s := range []Spec{
-		{Name: "parities", Dim: 10}, {Name: "monotone-conjunctions", Dim: 10}, {Name: "conjunctions", Dim: 7},
-	} {
-		k, r := enumeratedOf(t, s), rand.New(rand.NewPCG(3, 3))
-		var x, w []float64
-		for range 200 {
-			x, w = append(x, at(k, r.IntN(k.points))...), append(w, r.Float64()/100)
-		}
-		for range 20 {
-			y := make([]float64, len(w))
-			k.Member(r.Uint64N(k.Size().Uint64())).Labels(x, y)
-			if got, err := k.Best(x, y, w); err != nil || got != 0 {
-				t.Errorf("%+v: best %v, %v", s, got, err)
-			}
-		}
-	}
 }
 
 // normalDistribution returns the probability of each h that err(h)/sigma + N_h is the least, by

@@ -88,10 +88,6 @@ func newHalfspace(s Spec) (Class, error) {
 	return &halfspace{facts{name: Halfspace, dim: s.Dim, vc: s.Dim}}, nil
 }
 
-func (h *halfspace) Best(x, y, w []float64) (float64, error) {
-	return 0, fmt.Errorf("best halfspace of a sample: %w", ErrNoExactMethod)
-}
-
 func (h *halfspace) NewProfile() (Profile, error) {
 	return nil, fmt.Errorf("errors of all halfspaces on a sample: %w", ErrNoExactMethod)
 }

@@ -35,20 +35,30 @@ func newInfinite(s Spec) (Class, error) {
 	return &infinite{facts{name: s.Name, dim: 1, vc: 1}}, nil
 }
 
-// Best implements Class.
-func (c *infinite) Best(x, y, w []float64) (float64, error) {
-	s, err := weighByValue(y, w, func(i int) (uint64, error) {
-		v, err := Rank(c.name, x[i])
+// fewestErrors returns the fewest errors of a threshold on a sample.
+func (c *infinite) fewestErrors(x, y []float64) (int, error) {
+	var t tally
+	for i, label := range y {
+		rank, err := Rank(c.name, x[i])
 		if err != nil {
 			return 0, fmt.Errorf("example %d: %w", i, err)
 		}
-		return v, checkLabel(y, i)
-	})
-	if err != nil {
-		return 0, err
+		if err := checkLabel(y, i); err != nil {
+			return 0, err
+		}
+		t.keys = append(t.keys, rank<<1|positive(label)) // ranks are below 2^62
 	}
-	above, others := s.thresholds()
-	return min(above, others) / s.total, nil
+	t.count()
+	errs := 0 // errors of the threshold that is +1 everywhere
+	for _, negatives := range t.neg {
+		errs += negatives
+	}
+	least := errs
+	for i := range t.values { // the next threshold is above this value
+		errs += t.pos[i] - t.neg[i]
+		least = min(least, errs)
+	}
+	return least, nil
 }
 
 // NewProfile implements Class.

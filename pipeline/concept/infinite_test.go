@@ -52,8 +52,8 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// The least error is attained by a threshold at one of the points, or above all of them.
-func TestBestOfInfiniteThresholds(t *testing.T) {
+// The fewest errors are attained by a threshold at one of the points, or above all of them.
+func TestFewestErrorsOfInfiniteThresholds(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		name, point := Naturals, rapid.Map(rapid.IntRange(1, 8), func(v int) float64 { return float64(v) })
 		if rapid.Bool().Draw(r, "dyadics") {
@@ -66,45 +66,30 @@ func TestBestOfInfiniteThresholds(t *testing.T) {
 		}
 		x := rapid.SliceOfN(point, 0, 12).Draw(r, "points")
 		y := rapid.SliceOfN(rapid.SampledFrom([]float64{-1, 1}), len(x), len(x)).Draw(r, "labels")
-		w := rapid.SliceOfN(rapid.Float64Range(0, 1), len(x), len(x)).Draw(r, "weights")
-		least, leastWeighted := math.Inf(1), math.Inf(1)
+		least := len(x)
 		for _, at := range append([]float64{math.Inf(1)}, x...) {
-			wrong, weight := 0.0, 0.0
-			for i := range x {
-				if Threshold(at).Label(x[i]) != y[i] {
-					wrong, weight = wrong+1, weight+w[i]
-				}
-			}
-			least, leastWeighted = min(least, wrong), min(leastWeighted, weight)
+			least = min(least, errs(Threshold(at), x, y))
 		}
-		c := infiniteClass(t, name)
-		if got, err := c.Best(x, y, nil); err != nil || got != least/max(1, float64(len(x))) {
-			r.Fatalf("best %v, %v, want %v of %d", got, err, least, len(x))
-		}
-		if got, err := c.Best(x, y, w); err != nil || math.Abs(got-leastWeighted) > 1e-12 {
-			r.Fatalf("weighted best %v, %v, want %v", got, err, leastWeighted)
+		if got, err := FewestErrors(infiniteClass(t, name), x, y); err != nil || got != least {
+			r.Fatalf("%v, %v, want %v of %d", got, err, least, len(x))
 		}
 	})
 	for _, name := range []string{Naturals, Dyadics} {
 		for _, c := range []struct {
-			x, y, w []float64
-			want    string
+			x, y []float64
+			want string
 		}{
-			{[]float64{0.75, 1.5}, []float64{1, 1}, nil, "not in the domain"},
-			{[]float64{-1}, []float64{1}, nil, "example 0: point -1"},
-			{[]float64{math.NaN()}, []float64{1}, nil, "point NaN"},
+			{[]float64{0.75, 1.5}, []float64{1, 1}, "not in the domain"},
+			{[]float64{-1}, []float64{1}, "example 0: point -1"},
+			{[]float64{math.NaN()}, []float64{1}, "point NaN"},
 		} {
-			if _, err := infiniteClass(t, name).Best(c.x, c.y, c.w); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := FewestErrors(infiniteClass(t, name), c.x, c.y); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: %v: %v", name, c.x, err)
 			}
 		}
 	}
-	if _, err := infiniteClass(t, Naturals).Best([]float64{3}, []float64{0}, nil); err == nil ||
+	if _, err := FewestErrors(infiniteClass(t, Naturals), []float64{3}, []float64{0}); err == nil ||
 		!strings.Contains(err.Error(), "label 0") {
 		t.Errorf("label 0: %v", err)
-	}
-	if _, err := infiniteClass(t, Naturals).Best([]float64{3}, []float64{1}, []float64{math.NaN()}); err == nil ||
-		!strings.Contains(err.Error(), "weight NaN") {
-		t.Errorf("weight NaN: %v", err)
 	}
 }

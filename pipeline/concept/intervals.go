@@ -69,15 +69,6 @@ func newIntervals(s Spec) (Class, error) {
 	return &intervals{o}, nil
 }
 
-// Best implements Class.
-func (c *intervals) Best(x, y, w []float64) (float64, error) {
-	s, err := c.weigh(x, y, w)
-	if err != nil {
-		return 0, err
-	}
-	return leastInterval(s.pos, s.neg) / s.total, nil
-}
-
 // NewProfile implements Class.
 func (c *intervals) NewProfile() (Profile, error) { return &intervalProfile{class: c}, nil }
 

@@ -80,16 +80,6 @@ func (l *lattice) outside(v float64, k int, row string) error {
 		k, row, v, l.name, l.domain-1)
 }
 
-// checkWeights rejects weights that are negative or not a number.
-func checkWeights(w []float64) error {
-	for i, v := range w {
-		if !(v >= 0) {
-			return fmt.Errorf("weight %v of example %d: below 0 or not a number", v, i)
-		}
-	}
-	return nil
-}
-
 // logOf returns ln n, even if n is too large for a float64.
 func logOf(n *big.Int) float64 {
 	var mantissa big.Float

@@ -68,22 +68,6 @@ func newPoints(s Spec) (Class, error) {
 	return &points{o}, nil
 }
 
-// Best implements Class.
-func (c *points) Best(x, y, w []float64) (float64, error) {
-	s, err := c.weigh(x, y, w)
-	if err != nil {
-		return 0, err
-	}
-	below, inside, above := 0.0, math.Inf(1), math.Inf(1)
-	for i, pos := range s.pos {
-		below, inside, above = below+pos, below+s.neg[i], min(inside, above)+pos
-	}
-	if uint64(len(s.values)) == c.domain { // every point is a value
-		return min(inside, above) / s.total, nil
-	}
-	return min(below, inside, above) / s.total, nil
-}
-
 // NewProfile implements Class.
 func (c *points) NewProfile() (Profile, error) { return newSegments(c), nil }
 

@@ -255,62 +255,6 @@ func CheckSample(c Class, n int) error {
 	return r.checkCost(most, most)
 }
 
-// Best implements Class. It only adds weights and never subtracts: an error of 0 is exactly 0.
-func (c *rectangles) Best(x, y, w []float64) (float64, error) {
-	if err := c.planar("best of all"); err != nil {
-		return 0, err
-	}
-	if err := c.check(x, y); err != nil {
-		return 0, err
-	}
-	if err := checkWeights(w); err != nil {
-		return 0, err
-	}
-	var p plane
-	if err := p.reset(x[:2*len(y)], c.domain); err != nil {
-		return 0, err
-	}
-	if err := c.checkCost(len(p.rows.values), len(p.cols.values)); err != nil {
-		return 0, err
-	}
-	total := 1.0
-	if w == nil {
-		total = max(1, float64(len(y)))
-	}
-	return p.leastError(y, w) / total, nil
-}
-
-// leastError returns the least weight that a rectangle mislabels.
-func (p *plane) leastError(y, w []float64) float64 {
-	k := len(p.rows.values)
-	rows := weighted{pos: make([]float64, k), neg: make([]float64, k)}
-	cols := weighted{pos: make([]float64, len(p.cols.values)), neg: make([]float64, len(p.cols.values))}
-	for i := range k {
-		for _, q := range p.in(i) {
-			rows.put(i, y[q], weightOf(w, q))
-		}
-	}
-	before, after := make([]float64, k+1), make([]float64, k+1) // positives in the rows below i, and from i on
-	for i, v := range rows.pos {
-		before[i+1] = before[i] + v
-	}
-	for i := k - 1; i >= 0; i-- {
-		after[i] = after[i+1] + rows.pos[i]
-	}
-	least := before[k] // the error of the empty rectangle
-	for i := range k {
-		clear(cols.pos)
-		clear(cols.neg)
-		for j := i; j < k; j++ {
-			for _, q := range p.in(j) {
-				cols.put(p.col[q], y[q], weightOf(w, q))
-			}
-			least = min(least, before[i]+after[j+1]+leastInterval(cols.pos, cols.neg))
-		}
-	}
-	return least
-}
-
 // rectangleMinimizer is the Minimizer of the rectangles in the plane. O(rows^2 columns), for the
 // sample and the linear term together.
 type rectangleMinimizer struct {

@@ -221,11 +221,11 @@ func checkInfinite(d *Definition, c Class, s Spec) (breaches []error) {
 	}
 	labels := make([]float64, n)
 	Threshold(x[n/3]).Labels(x, labels)
-	switch least, err := c.Best(x, labels, nil); {
+	switch least, err := FewestErrors(c, x, labels); {
 	case err != nil:
-		breaches = append(breaches, fmt.Errorf("  Best of a sample that a threshold labels: %w", err))
+		breaches = append(breaches, fmt.Errorf("  FewestErrors of a sample that a threshold labels: %w", err))
 	case least != 0:
-		breaches = append(breaches, fmt.Errorf("  Best %v of a sample that a threshold labels", least))
+		breaches = append(breaches, fmt.Errorf("  FewestErrors %v of a sample that a threshold labels", least))
 	}
 	return breaches
 }

@@ -189,35 +189,6 @@ func stumpAt(dim int, domain, i uint64) Stump {
 // next number.
 func (c *stumps) number(axis int, t uint64) uint64 { return 2 + 2*(uint64(axis)*(c.domain-1)+t-1) }
 
-// Best implements Class. O(d n log n).
-func (c *stumps) Best(x, y, w []float64) (float64, error) {
-	if err := c.check(x, y); err != nil {
-		return 0, err
-	}
-	best, column := math.Inf(1), make([]float64, len(y))
-	one := ordered{c.lattice}
-	for j := range c.dim {
-		for i := range y {
-			column[i] = x[i*c.dim+j]
-		}
-		s, err := one.weigh(column, y, w)
-		if err != nil {
-			return 0, err
-		}
-		best = min(best, leastCut(s.pos, s.neg)/s.total, leastCut(s.neg, s.pos)/s.total)
-	}
-	return best, nil
-}
-
-// leastCut returns the least sum of the first elements of below and the remaining ones of above.
-func leastCut(below, above []float64) float64 {
-	before, after := 0.0, math.Inf(1)
-	for i := range below {
-		before, after = before+below[i], min(before, after)+above[i]
-	}
-	return min(before, after)
-}
-
 // NewProfile implements Class.
 func (c *stumps) NewProfile() (Profile, error) {
 	p := &stumpProfile{class: c}

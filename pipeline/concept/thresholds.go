@@ -80,19 +80,6 @@ func newThresholds(s Spec) (Class, error) {
 	return &thresholds{o, last}, nil
 }
 
-// Best implements Class.
-func (c *thresholds) Best(x, y, w []float64) (float64, error) {
-	s, err := c.weigh(x, y, w)
-	if err != nil {
-		return 0, err
-	}
-	above, others := s.thresholds()
-	if k := len(s.values); k > 0 && s.values[k-1] == c.last { // no threshold lies above all values
-		return others / s.total, nil
-	}
-	return min(above, others) / s.total, nil
-}
-
 // NewProfile implements Class.
 func (c *thresholds) NewProfile() (Profile, error) { return newSegments(c), nil }
 

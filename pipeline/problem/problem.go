@@ -265,7 +265,7 @@ func (p *Problem) Best() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	best, err := class.Best(rows.X, rows.Y, nil)
+	errs, err := concept.FewestErrors(class, rows.X, rows.Y)
 	if rows != p.rows {
 		err = errors.Join(err, rows.Close())
 	}
@@ -276,7 +276,7 @@ func (p *Problem) Best() (float64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("compute the least error on %s: %w", p.spec.Data.File, err)
 	}
-	return best, nil
+	return float64(errs) / float64(len(rows.Y)), nil
 }
 
 // reopened returns the rows of the data in the order of the file, which it reads again after
