@@ -2,7 +2,10 @@ package worker
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
@@ -17,6 +20,29 @@ type game struct {
 	x, y        []float64  // the rounds so far
 	loss        float64
 	mistakes    int
+	given       *givenAnswers
+}
+
+// A givenAnswers holds the answers of a game by round. If a process ends, its games are played again by another one. The
+// ended process has seen truths and may have passed them on, so the answers that it gave must be given again. Concurrent
+// use is safe.
+type givenAnswers struct {
+	mu   sync.Mutex
+	list []float64
+}
+
+// add adds the answer to a round, unless there is one. It returns an error if that differs.
+func (g *givenAnswers) add(round int, answer float64) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if round == len(g.list) {
+		g.list = append(g.list, answer)
+	}
+	if before := g.list[round]; math.Float64bits(before) != math.Float64bits(answer) {
+		return fmt.Errorf("its answer to round %d is %v, and was %v in a process that ended: answers depend on more than "+
+			"the rounds before and the seed", round+1, answer, before)
+	}
+	return nil
 }
 
 // games starts the games of all trials.
@@ -28,8 +54,10 @@ func (x *session) games() ([]game, error) {
 		if err != nil {
 			return nil, err
 		}
+		given, _ := x.slot.w.begunGames.LoadOrStore(x.name(j), &givenAnswers{})
 		list[j] = game{
 			adversary: a, labelStream: rand.New(coin), x: make([]float64, 0, rounds*dim), y: make([]float64, 0, rounds),
+			given: given.(*givenAnswers),
 		}
 	}
 	return list, nil
@@ -44,7 +72,7 @@ func (x *session) PlayRounds(ctx context.Context) (played task.Played, err error
 	}
 	var truths []float64
 	points, dim := make([][]float64, len(list)), x.job.pop.Dim()
-	for range int(x.job.N) {
+	for round := range int(x.job.N) {
 		for j := range list {
 			if !x.scores.failed(j) {
 				points[j] = list[j].next(dim)
@@ -59,9 +87,14 @@ func (x *session) PlayRounds(ctx context.Context) (played task.Played, err error
 		}
 		truths = truths[:0]
 		for j, c := range counts {
-			if c > 0 {
-				truths = append(truths, list[j].answer(answers[len(truths)]))
+			if c == 0 {
+				continue
 			}
+			a := answers[len(truths)]
+			if err := list[j].given.add(round, a); err != nil {
+				x.scores.fail(j, "replay", err.Error())
+			}
+			truths = append(truths, list[j].answer(a))
 		}
 		x.scores.addFaults(faults)
 	}

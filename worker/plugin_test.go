@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -221,6 +222,15 @@ func served() (all []algo.Plugin) {
 		})
 	}
 	all = append(all, declarers()...)
+	for _, cheats := range []bool{false, true} {
+		all = append(all, algo.Algorithm[struct{}]{
+			Name: "test/leaver-" + strconv.FormatBool(cheats), Version: "1", Doc: "Ends the first process after some rounds.",
+			Metrics: map[string]string{"process": "its number", "turn": "none"},
+			Online: func(context.Context, *algo.Trial[struct{}]) (algo.Learner, error) {
+				return &leaver{cheats: cheats, diary: os.Getenv(diaryVariable)}, nil
+			},
+		})
+	}
 	return append(all, algo.Algorithm[struct{}]{
 		Name: "test/receding", Version: "1", Doc: "After c hard queries it is the threshold (8+c)/16 of the domain.",
 		Predict: func(_ context.Context, t *algo.Trial[struct{}], _ *algo.Data) (algo.Answerer, error) {
@@ -344,6 +354,39 @@ func (m *majority) Observe(_ context.Context, _ *algo.Data, y []float64) error {
 		m.sum, m.rounds = m.sum+v, m.rounds+1
 	}
 	return nil
+}
+
+// diaryVariable names a file that a leaver writes and reads.
+const diaryVariable = "SHATTER_WORKER_TEST_DIARY"
+
+// A leaver answers as majority does. It writes the truths to a file, one per byte, and ends the process when there are
+// 15. If the file has them already, it stays, and if it cheats, it answers with them.
+type leaver struct {
+	majority
+	cheats bool
+	diary  string
+	round  int
+}
+
+func (l *leaver) Predict(ctx context.Context, x *algo.Data, out []float64) error {
+	if known, err := os.ReadFile(l.diary); err == nil && l.cheats && l.round < len(known) {
+		out[0] = float64(known[l.round]) - 1
+		return nil
+	}
+	return l.majority.Predict(ctx, x, out)
+}
+
+func (l *leaver) Observe(ctx context.Context, x *algo.Data, y []float64) error {
+	known, _ := os.ReadFile(l.diary)
+	if l.round++; l.round > len(known) {
+		if err := os.WriteFile(l.diary, append(known, byte(y[0]+1)), 0o600); err != nil {
+			return err
+		}
+		if l.round == 15 {
+			os.Exit(3)
+		}
+	}
+	return l.majority.Observe(ctx, x, y)
 }
 
 // testSlot returns a slot of a worker whose only plugin, with digest "d", is this binary.

@@ -2,11 +2,13 @@ package worker
 
 import (
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/shatterlab/shatter/pipeline/ledger"
+	"github.com/shatterlab/shatter/pipeline/sandbox"
 	"github.com/shatterlab/shatter/pipeline/testkit"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas"
@@ -252,5 +254,30 @@ func TestCrashInRecheck(t *testing.T) {
 		if differ, _ := differing(first, runJob(t, s, rechecked(j, recheck, reps...))); differ > 0 {
 			t.Errorf("recheck %q: %d trials differ", recheck, differ)
 		}
+	}
+}
+
+// A game whose process ended is played again, and scored only if it is played as before.
+func TestGameBegunAgain(t *testing.T) {
+	testkit.Serial(t)
+	t.Parallel()
+	for name, failed := range map[string]bool{"test/honest": false, "test/leaver-false": false, "test/leaver-true": true} {
+		s := testSlot(t)
+		c := s.w.Plugins["d"]
+		c.Env = append(c.Env, diaryVariable+"="+filepath.Join(t.TempDir(), "diary"))
+		c.Sandbox.Mode = sandbox.Off // which refuses the file
+		s.w.Plugins["d"] = c
+		p := schemas.Problem{Class: "thresholds", Distribution: "uniform", Domain: 1 << 10}
+		out := runJob(t, s, played(t, jobOf(t, s, name, p, 20, 1), "online", schemas.Adversary{Kind: "random"}))
+		if ended := len(out.Notes) > 0; ended != (name != "test/honest") {
+			t.Errorf("%s: processes that ended: %q", name, out.Notes)
+		}
+		if got := out.Status[0] == ledger.Failed && out.Kind[0] == "replay"; got != failed {
+			t.Errorf("%s: error %v, status %d, %s", name, out.Error[0], out.Status[0], out.Reason[0])
+		}
+		s.w.begunGames.Range(func(id, _ any) bool {
+			t.Errorf("%s: trial %v is remembered", name, id)
+			return false
+		})
 	}
 }

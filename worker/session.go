@@ -28,6 +28,11 @@ func (x *session) run(ctx context.Context, p *process) error {
 	}
 	x.job.out.addWarnings(x.host.Warnings())
 	x.job.out.record(x.from, x.scores, metrics)
+	if x.job.Cell.Kind().Rounds() {
+		for j := range x.trials() {
+			x.slot.w.begunGames.Delete(x.name(j))
+		}
+	}
 	return nil
 }
 

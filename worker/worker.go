@@ -106,6 +106,7 @@ type worker struct {
 	plugins      *plugins
 	jobs         *jobQueue
 	processes    *processes
+	begunGames   sync.Map // *givenAnswers of online games without an outcome, by ID of the trial
 	started      time.Time
 	heartbeatDue chan struct{}  // holds a value if a heartbeat is due at once
 	publishing   sync.WaitGroup // running publications of results
