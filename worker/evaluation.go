@@ -152,7 +152,7 @@ func (e *evaluation) setOrder(t *exam) {
 	if (e.drawn || e.table) && !e.shuffled() {
 		return
 	}
-	e.draw(t, e.count)
+	e.draw([]*exam{t}, e.count)
 	t.order = make([]int32, e.count)
 	for i := range t.order {
 		t.order[i] = int32(i)
@@ -174,19 +174,35 @@ func shuffle(order []int32, r *rand.Rand) {
 	r.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
 }
 
-// draw draws the points of a trial up to a number. Other trials may have drawn points since the last call.
-func (e *evaluation) draw(t *exam, to int) {
-	from, dim, stream := len(t.y), e.job.pop.Dim(), &e.slot.streams[trial.TestPoints]
-	if !e.drawn || from >= to {
+// draw draws the points of trials up to a number, or more.
+func (e *evaluation) draw(exams []*exam, to int) {
+	if !e.drawn {
 		return
 	}
-	e.beginTrial(t.trial, trial.Target)
-	*stream = t.stream
-	t.x, t.y = append(t.x, make([]float64, (to-from)*dim)...), append(t.y, make([]float64, to-from)...)
-	e.job.drawer.Draw(from, t.x[from*dim:], t.y[from:])
-	if !e.job.pop.Generated() { // a plugin numbers all points of one stream
-		t.stream = *stream
+	exams = slices.DeleteFunc(slices.Clone(exams), func(t *exam) bool { return len(t.y) >= to })
+	to = min(e.job.drawer.Block(to), e.count)
+	if e.job.pop.Generated() {
+		for _, t := range exams {
+			e.resume(t)
+			e.job.drawer.AnnouncePoints(len(t.y), to-len(t.y))
+		}
 	}
+	for _, t := range exams {
+		from, dim, stream := len(t.y), e.job.pop.Dim(), e.resume(t)
+		t.x, t.y = append(t.x, make([]float64, (to-from)*dim)...), append(t.y, make([]float64, to-from)...)
+		e.job.drawer.Draw(from, t.x[from*dim:], t.y[from:])
+		if !e.job.pop.Generated() { // a plugin numbers all points of one stream
+			t.stream = *stream
+		}
+	}
+}
+
+// resume begins a trial at the place of its stream of points, which it returns.
+func (e *evaluation) resume(t *exam) *rand.PCG {
+	e.beginTrial(t.trial, trial.Target)
+	stream := &e.slot.streams[trial.TestPoints]
+	*stream = t.stream
+	return stream
 }
 
 // thirds returns two random places near the thirds of n points. No part has more than two thirds, rounded up.
@@ -234,13 +250,14 @@ func (e *evaluation) gather(t *exam, numbers []int32) (x []float64) {
 // step asks the trials that are not done about their points from..to-1 in order, and looks at their errors.
 func (e *evaluation) step(ctx context.Context, exams []*exam, from, to int) (err error) {
 	points, dim := make([][]float64, e.trials()), e.job.pop.Dim()
-	for _, t := range exams {
-		switch {
-		case t.pointsRead > 0 || from == to || e.scores.failed(t.trial):
-		case t.order != nil:
+	asked := slices.DeleteFunc(slices.Clone(exams), func(t *exam) bool {
+		return t.pointsRead > 0 || from == to || e.scores.failed(t.trial)
+	})
+	e.draw(asked, to)
+	for _, t := range asked {
+		if t.order != nil {
 			points[t.trial] = e.gather(t, t.order[from:to])
-		default:
-			e.draw(t, to)
+		} else {
 			points[t.trial] = t.x[from*dim : to*dim]
 		}
 	}
@@ -299,7 +316,7 @@ func (e *evaluation) scoreDeclared(j int, h concept.Hypothesis, record func(*exa
 	t, dim, from := e.newExam(j), e.job.pop.Dim(), 0
 	for _, to := range e.looks {
 		if t.pointsRead == 0 {
-			e.draw(t, to)
+			e.draw([]*exam{t}, to)
 			h.Labels(t.x[from*dim:to*dim], t.answers[from:to])
 			e.look(t, to)
 			from = to

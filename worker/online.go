@@ -23,9 +23,9 @@ type game struct {
 	given       *givenAnswers
 }
 
-// A givenAnswers holds the answers of a game by round. If a process ends, its games are played again by another one. The
-// ended process has seen truths and may have passed them on, so the answers that it gave must be given again. Concurrent
-// use is safe.
+// A givenAnswers holds the answers of a game by round. If a process ends, its games are played again by another
+// one. The ended process has seen truths and may have passed them on, so the answers that it gave must be given
+// again. Concurrent use is safe.
 type givenAnswers struct {
 	mu   sync.Mutex
 	list []float64

@@ -92,9 +92,9 @@ func TestProbes(t *testing.T) {
 			}
 		}
 		a, b := whole.full.newExam(3), part.full.newExam(1)
-		whole.full.draw(a, c.full)
-		part.full.draw(b, 50)
-		part.full.draw(b, c.full)
+		whole.full.draw([]*exam{a}, c.full)
+		part.full.draw([]*exam{b}, 50)
+		part.full.draw([]*exam{b}, c.full)
 		if !slices.Equal(a.x, b.x) || !slices.Equal(a.y, b.y) {
 			t.Errorf("%s: another session measures on other points", spec.Class)
 		}

@@ -141,6 +141,12 @@ func (x *session) drawSamples(points, y []float64) {
 		x.drawChanged(points, y, streams)
 		return
 	}
+	if x.job.pop.Generated() {
+		for j := range x.trials() {
+			x.beginTrial(j, streams...)
+			x.job.drawer.AnnounceSample(n)
+		}
+	}
 	for j := range x.trials() {
 		x.beginTrial(j, streams...)
 		x.job.drawer.Sample(n, points[j*n*dim:(j+1)*n*dim], y[j*n:(j+1)*n])

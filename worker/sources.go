@@ -44,9 +44,7 @@ func (s *slot) openSources(ctx context.Context, job *jobRun) (release func(), er
 			}
 		}
 		taken = append(taken, p)
-		sources = append(sources, func(target, points [2]uint64, x, y []float64) error {
-			return p.Draw(ctx, setting, target, points, x, y)
-		})
+		sources = append(sources, func(draws []problem.Draw) error { return p.Draw(ctx, setting, draws) })
 	}
 	job.drawer.From(sources...)
 	return release, nil

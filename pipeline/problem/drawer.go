@@ -127,6 +127,16 @@ func (d *Drawer) Error(h concept.Hypothesis) (float64, bool) {
 	return 0, false
 }
 
+// Block returns the least number of points, from count on, that Draw draws without drawing others in vain: a plugin
+// draws whole blocks.
+func (d *Drawer) Block(count int) int {
+	if !d.p.Generated() {
+		return count
+	}
+	rows := blockRows(d.p.class.Dim)
+	return (count + rows - 1) / rows * rows
+}
+
 // Draw fills x and y with len(y) further points of the distribution or rows of the data, with
 // clean labels, from the stream TestPoints. They do not count as evaluation points. x has
 // len(y)*dim numbers. from is the number of points that the trial has drawn before. The stream must

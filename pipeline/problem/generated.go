@@ -15,10 +15,16 @@ import (
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
 
-// A Source draws len(y) examples of a problem of a plugin, in one of its processes: points into x,
-// row-major, and their labels, -1 or +1, into y. The target is a function of the words target, and
-// the examples of target, points and len(y).
-type Source func(target, points [2]uint64, x, y []float64) error
+// A Draw requests len(Y) examples of a target: points into X, row-major, and their labels, -1 or +1,
+// into Y. The target is a function of the words Target, and the examples of Target, Points and
+// len(Y).
+type Draw struct {
+	Target, Points [2]uint64
+	X, Y           []float64
+}
+
+// A Source draws examples of a problem of a plugin, in one of its processes.
+type Source func([]Draw) error
 
 // resolveGenerated checks a problem of a plugin, whose declared facts are filled in already.
 func resolveGenerated(p *schemas.Problem) error {
@@ -72,8 +78,8 @@ type generated struct {
 	class   concept.Spec
 	sources []Source
 	target  [2]uint64
-	copyX   []float64 // examples of another source, for comparison with the first
-	copyY   []float64
+	ahead   []Draw // announced and not used yet
+	drawn   bool   // the examples of ahead have been drawn
 	err     error
 }
 
@@ -96,38 +102,74 @@ func (g *generated) drawFrom(from int, r *rand.Rand, x, y []float64) {
 	blockX, blockY := make([]float64, rows*dim), make([]float64, rows)
 	for done := 0; done < len(y) && g.err == nil; {
 		block, first := (from+done)/rows, (from+done)%rows
-		g.draw([2]uint64{seed[0], seed[1] + uint64(block)}, blockX, blockY)
+		g.draw(blockWords(seed, block), blockX, blockY)
 		n := copy(y[done:], blockY[first:])
 		copy(x[done*dim:(done+n)*dim], blockX[first*dim:])
 		done += n
 	}
 }
 
-// draw draws examples, unless there was an error before.
-func (g *generated) draw(points [2]uint64, x, y []float64) {
-	if g.err == nil {
-		g.err = g.tryDraw(points, x, y)
+func blockWords(seed [2]uint64, block int) [2]uint64 {
+	return [2]uint64{seed[0], seed[1] + uint64(block)}
+}
+
+// announce adds a draw of the present target to those that are made together.
+func (g *generated) announce(points [2]uint64, count int) {
+	if g.drawn { // the rest of an interrupted session
+		g.ahead, g.drawn = nil, false
 	}
+	g.ahead = append(g.ahead, newDraw(g.target, points, count, g.class.Dim))
+}
+
+func newDraw(target, points [2]uint64, count, dim int) Draw {
+	return Draw{target, points, make([]float64, count*dim), make([]float64, count)}
+}
+
+// draw draws examples, unless there was an error before. If they were announced, it draws all
+// examples that were.
+func (g *generated) draw(points [2]uint64, x, y []float64) {
+	if g.err != nil {
+		return
+	}
+	if len(g.ahead) == 0 || g.ahead[0].Target != g.target || g.ahead[0].Points != points || len(g.ahead[0].Y) != len(y) {
+		g.ahead, g.drawn = nil, false
+		g.err = g.tryDraw([]Draw{{g.target, points, x, y}})
+		return
+	}
+	if !g.drawn {
+		g.drawn, g.err = true, g.tryDraw(g.ahead)
+	}
+	copy(x, g.ahead[0].X)
+	copy(y, g.ahead[0].Y)
+	g.ahead = g.ahead[1:]
+	g.drawn = g.drawn && len(g.ahead) > 0
 }
 
 // tryDraw draws examples from the first source, and compares them with the examples of the others.
-func (g *generated) tryDraw(points [2]uint64, x, y []float64) error {
+func (g *generated) tryDraw(draws []Draw) error {
 	if len(g.sources) == 0 {
 		return errors.New("the problem is not connected to its plugin")
 	}
-	if err := g.sources[0](g.target, points, x, y); err != nil {
+	if err := g.sources[0](draws); err != nil {
 		return err
 	}
-	if err := g.check(x); err != nil {
-		return err
-	}
-	for _, other := range g.sources[1:] {
-		g.copyX, g.copyY = slices.Grow(g.copyX[:0], len(x))[:len(x)], slices.Grow(g.copyY[:0], len(y))[:len(y)]
-		if err := other(g.target, points, g.copyX, g.copyY); err != nil {
+	for _, d := range draws {
+		if err := g.check(d.X); err != nil {
 			return err
 		}
-		if !equalBits(x, g.copyX) || !slices.Equal(y, g.copyY) {
-			return &NondeterminismError{g.spec.Plugin.Name}
+	}
+	for _, other := range g.sources[1:] {
+		again := make([]Draw, len(draws))
+		for i, d := range draws {
+			again[i] = newDraw(d.Target, d.Points, len(d.Y), g.class.Dim)
+		}
+		if err := other(again); err != nil {
+			return err
+		}
+		for i, d := range draws {
+			if !equalBits(d.X, again[i].X) || !slices.Equal(d.Y, again[i].Y) {
+				return &NondeterminismError{g.spec.Plugin.Name}
+			}
 		}
 	}
 	return nil
@@ -180,6 +222,28 @@ func (d *Drawer) Err() error {
 		return g.err
 	}
 	return nil
+}
+
+// AnnounceSample announces that the present trial will draw its sample, of n examples. A plugin draws
+// all announced examples by one call, when the first of them is needed. They must be drawn in the
+// order in which they were announced, after another Begin of each trial. Other problems than those
+// of plugins do not need it.
+func (d *Drawer) AnnounceSample(n int) {
+	if g, ok := d.sampler.(*generated); ok {
+		g.announce(words(&d.points), n)
+	}
+}
+
+// AnnouncePoints announces a call of Draw with from and count points. It is as AnnounceSample.
+func (d *Drawer) AnnouncePoints(from, count int) {
+	g, ok := d.sampler.(*generated)
+	if !ok {
+		return
+	}
+	seed, rows := words(&d.testing), blockRows(g.class.Dim)
+	for block := from / rows; block*rows < from+count; block++ {
+		g.announce(blockWords(seed, block), rows)
+	}
 }
 
 // Generated reports whether a plugin draws the examples, from the sources of Drawer.From.

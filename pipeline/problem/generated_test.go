@@ -14,14 +14,16 @@ import (
 
 // uniformBits draws points of two bits; the target names the bit that is the label. A skew changes points.
 func uniformBits(skew float64) problem.Source {
-	return func(target, points [2]uint64, x, y []float64) error {
-		bit := rand.New(rand.NewPCG(target[0], target[1])).IntN(2)
-		r := rand.New(rand.NewPCG(points[0], points[1]))
-		for i := range x {
-			x[i] = float64(r.IntN(2)) + skew
-		}
-		for i := range y {
-			y[i] = 2*x[2*i+bit] - 1
+	return func(draws []problem.Draw) error {
+		for _, d := range draws {
+			bit := rand.New(rand.NewPCG(d.Target[0], d.Target[1])).IntN(2)
+			r := rand.New(rand.NewPCG(d.Points[0], d.Points[1]))
+			for i := range d.X {
+				d.X[i] = float64(r.IntN(2)) + skew
+			}
+			for i := range d.Y {
+				d.Y[i] = 2*d.X[2*i+bit] - 1
+			}
 		}
 		return nil
 	}
@@ -69,12 +71,49 @@ func TestGeneratedPointsHaveNumbers(t *testing.T) {
 	}
 }
 
+// Announced examples are those that are drawn without an announcement, in one call, also after an interruption.
+func TestAnnouncedExamples(t *testing.T) {
+	opened, calls := openBits(t), 0
+	counted := func(draws []problem.Draw) error {
+		calls++
+		return uniformBits(0)(draws)
+	}
+	const trials, n, from, points = 7, 20, 1000, 1500 // the points are in three blocks
+	draw := func(announced int) (x [][]float64) {
+		d := opened.Drawer(0)
+		d.From(counted)
+		for seed := range uint64(announced) {
+			d.Begin(streams(seed))
+			d.AnnounceSample(n)
+			d.AnnouncePoints(from, points)
+		}
+		for seed := range uint64(trials) {
+			d.Begin(streams(seed))
+			sample, tested, labels := make([]float64, 2*n), make([]float64, 2*points), make([]float64, points)
+			d.Sample(n, sample, labels)
+			d.Draw(from, tested, labels)
+			x = append(x, sample, tested)
+		}
+		if err := d.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	want := draw(0)
+	for announced, most := range map[int]int{trials: 1, 3: 1 + 4*(trials-3), trials + 2: 1} {
+		calls = 0
+		if got := draw(announced); !slices.EqualFunc(got, want, slices.Equal) || calls > most {
+			t.Errorf("%d announced: other examples, or %d calls instead of %d", announced, calls, most)
+		}
+	}
+}
+
 // After an error, or a difference between sources, nothing more is drawn.
 func TestGeneratedErrors(t *testing.T) {
 	failure := errors.New("no more examples")
 	opened := openBits(t)
 	for want, sources := range map[string][]problem.Source{
-		"no more examples":                      {func(_, _ [2]uint64, _, _ []float64) error { return failure }},
+		"no more examples":                      {func([]problem.Draw) error { return failure }},
 		"which is not in 0..1":                  {uniformBits(0.5)},
 		"acme/bits is not deterministic":        {uniformBits(0), uniformBits(1)},
 		"acme/bits is not deterministic: two p": {uniformBits(0), uniformBits(0), uniformBits(1)},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/shatterlab/shatter/pipeline/problem"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -11,60 +12,82 @@ import (
 // maxDrawn is the number of float64s of the examples in one message.
 const maxDrawn = 1 << 20
 
-// Draw draws examples of one trial of a problem that the plugin serves: len(y) points into x,
-// row-major, and their labels, -1 or +1, into y. setting holds the problem's name and resolved
-// parameters. The target is a function of the first pair of words, and the examples of both pairs.
-// After an *ExitError the process has ended; any other error is that of the problem's author.
-func (p *Process) Draw(ctx context.Context, setting *pluginv1.Setting, target, points [2]uint64, x, y []float64) error {
-	dim := len(x) / max(1, len(y))
-	for part := uint64(0); len(y) > 0; part++ {
-		n := min(len(y), max(1, maxDrawn/dim))
-		// Each part has random numbers of its own, so that no part needs the parts before it. Callers may count in
-		// the other word.
-		q := &pluginv1.DrawRequest{
-			Setting: setting, Targets: target[:], Points: []uint64{points[0] + part, points[1]}, Counts: []uint32{uint32(n)},
+// Draw draws examples of a problem that the plugin serves. setting holds the problem's name and
+// resolved parameters. After an *ExitError the process has ended; any other error is that of the
+// problem's author.
+func (p *Process) Draw(ctx context.Context, setting *pluginv1.Setting, draws []problem.Draw) error {
+	var parts []problem.Draw
+	for _, d := range draws {
+		dim := len(d.X) / max(1, len(d.Y))
+		for len(d.Y) > 0 {
+			n := min(len(d.Y), max(1, maxDrawn/dim))
+			parts = append(parts, problem.Draw{Target: d.Target, Points: d.Points, X: d.X[:n*dim], Y: d.Y[:n]})
+			// Each part has random numbers of its own, so that no part needs the parts before it. Callers may count
+			// in the other word.
+			d.Points[0]++
+			d.X, d.Y = d.X[n*dim:], d.Y[n:]
 		}
-		if err := p.drawPart(ctx, q, x[:n*dim], y[:n]); err != nil {
+	}
+	for len(parts) > 0 {
+		count, size := 1, len(parts[0].X)
+		for count < len(parts) && size+len(parts[count].X) <= maxDrawn {
+			size += len(parts[count].X)
+			count++
+		}
+		if err := p.drawTogether(ctx, setting, parts[:count]); err != nil {
 			return err
 		}
-		x, y = x[n*dim:], y[n:]
+		parts = parts[count:]
 	}
 	return nil
 }
 
-// drawPart draws the examples of one message.
-func (p *Process) drawPart(ctx context.Context, q *pluginv1.DrawRequest, x, y []float64) error {
+// drawTogether makes the draws of one message.
+func (p *Process) drawTogether(ctx context.Context, setting *pluginv1.Setting, draws []problem.Draw) error {
 	const where = "drawing examples"
+	q := &pluginv1.DrawRequest{Setting: setting}
+	for _, d := range draws {
+		q.Targets, q.Points = append(q.Targets, d.Target[:]...), append(q.Points, d.Points[:]...)
+		q.Counts = append(q.Counts, uint32(len(d.Y)))
+	}
 	var refusal *pluginv1.Refusal
-	err := p.call(ctx, where, p.child.command.questionTime(1), func(ctx context.Context) error {
+	err := p.call(ctx, where, p.child.command.questionTime(len(draws)), func(ctx context.Context) error {
 		r, err := p.rpc.Draw(ctx, q)
 		if refusal = r.GetRefusal(); err != nil || refusal != nil {
 			return err
 		}
-		return unpackExamples(r, x, y)
+		return unpackExamples(r, draws)
 	})
 	if err == nil && refusal != nil {
 		message := limited(refusal.GetMessage())
-		return fmt.Errorf("problem %s: %s%s", q.Setting.Algorithm, message, p.child.command.hint(message))
+		return fmt.Errorf("problem %s: %s%s", setting.Algorithm, message, p.child.command.hint(message))
 	}
 	return err
 }
 
-func unpackExamples(r *pluginv1.DrawResponse, x, y []float64) error {
-	if len(r.X) != 8*len(x) || len(r.Y) != len(y) {
+func unpackExamples(r *pluginv1.DrawResponse, draws []problem.Draw) error {
+	numbers, labels := 0, 0
+	for _, d := range draws {
+		numbers, labels = numbers+len(d.X), labels+len(d.Y)
+	}
+	if len(r.X) != 8*numbers || len(r.Y) != labels {
 		return fmt.Errorf("it gave %d bytes of points and %d bytes of labels; %d and %d are needed",
-			len(r.X), len(r.Y), 8*len(x), len(y))
+			len(r.X), len(r.Y), 8*numbers, labels)
 	}
-	for _, v := range appendFloats(x[:0], r.X) {
-		if !trial.Finite(v) {
-			return fmt.Errorf("a coordinate of its points is %v", v)
+	x, y := r.X, r.Y
+	for _, d := range draws {
+		for _, v := range appendFloats(d.X[:0], x[:8*len(d.X)]) {
+			if !trial.Finite(v) {
+				return fmt.Errorf("a coordinate of its points is %v", v)
+			}
 		}
-	}
-	for i, b := range r.Y {
-		if b > 1 {
-			return fmt.Errorf("it encoded a label as %d: use 0 for -1, and 1 for +1", b)
+		for i, b := range y[:len(d.Y)] {
+			if b > 1 {
+				return fmt.Errorf("it encoded a label as %d: use 0 for -1, and 1 for +1", b)
+			}
+			d.Y[i] = 2*float64(b) - 1
 		}
-		y[i] = 2*float64(b) - 1
+		x, y = x[8*len(d.X):], y[len(d.Y):]
 	}
 	return nil
 }

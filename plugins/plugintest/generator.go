@@ -95,9 +95,7 @@ func (g *generator) checkFacts() error {
 
 // source returns the examples that a process draws.
 func (g *generator) source(p *host.Process) problem.Source {
-	return func(target, points [2]uint64, x, y []float64) error {
-		return p.Draw(g.ctx, g.setting, target, points, x, y)
-	}
+	return func(draws []problem.Draw) error { return p.Draw(g.ctx, g.setting, draws) }
 }
 
 // draw returns n examples of a trial, whose target and points have the given numbers, with sources that
