@@ -27,7 +27,7 @@ func (o *ordered) newMinimizer(z []float64, walk func(*rangeMinimizer) (Range, f
 // Minimize implements Minimizer.
 func (m *rangeMinimizer) Minimize(x, y, w, c []float64) (Hypothesis, float64, error) {
 	for i := range y {
-		if _, err := m.class.value(x, y, i); err != nil {
+		if err := m.class.checkExample(x, y, i); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -23,8 +23,7 @@ func (t *tally) reset(o *ordered, x, y []float64) error {
 	for i, label := range y {
 		v, ok := coordinate(x[i], o.domain)
 		if !ok || label != 1 && label != -1 {
-			_, err := o.value(x, y, i)
-			return err
+			return o.checkExample(x, y, i)
 		}
 		plus := positive(label)
 		t.positives += int(plus)
@@ -57,14 +56,13 @@ func (t *tally) count() {
 	t.values, t.pos, t.neg = values[:k+1], pos[:k+1], neg[:k+1]
 }
 
-// value returns the point of example i, after checking the point and its label.
-func (o *ordered) value(x, y []float64, i int) (uint64, error) {
-	v, ok := coordinate(x[i], o.domain)
-	if !ok {
-		return 0, fmt.Errorf("point %v of example %d: not in the domain of class %q, the integers 0 to %d",
+// checkExample checks the point and the label of example i.
+func (o *ordered) checkExample(x, y []float64, i int) error {
+	if _, ok := coordinate(x[i], o.domain); !ok {
+		return fmt.Errorf("point %v of example %d: not in the domain of class %q, the integers 0 to %d",
 			x[i], i, o.name, o.domain-1)
 	}
-	return v, checkLabel(y, i)
+	return checkLabel(y, i)
 }
 
 // checkLabel rejects the label of example i if it is neither -1 nor +1.
