@@ -49,8 +49,7 @@ func planGaussian(known *sites, s *algo.Setting[ftplGaussianParams]) (*plan, err
 		}
 		rho := z.Rho01()
 		paper := func(lstar float64) float64 {
-			eta, _ := printedScale(rho, g.lnF, lstar, s.Rounds)
-			return eta / 2
+			return printedScale(rho, g.lnF, lstar, s.Rounds) / 2
 		}
 		g.setSchedule(func(share float64) price { return unitPrice(4*rho*rho, g.lnF, s.Rounds, share) }, paper,
 			"be-the-leader and translation of the noise by a unit vector (plugins/online, ftpl_theory)")

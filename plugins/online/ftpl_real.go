@@ -136,7 +136,7 @@ func planReal(known *sites, s *algo.Setting[ftplRealParams]) (*realPlan, error) 
 	case provedSchedule:
 		g.eta = g.cost.least(g.lstar)
 	case paperSchedule:
-		g.eta, _ = printedScale(math.Sqrt(g.rho2), g.lnG, g.lstar, s.Rounds)
+		g.eta = printedScale(math.Sqrt(g.rho2), g.lnG, g.lstar, s.Rounds)
 	}
 	return g, nil
 }

@@ -130,14 +130,9 @@ func maxLaplace(lnN float64) float64 {
 // separation rho in 0/1 labels, where rho^2 = h/m. Noise of eta on 0/1 labels is noise of eta/2 on
 // -1/+1 labels, except for a part that is the same for all hypotheses.
 
-// printedScale returns the eta of the proof of Theorem 1, in 0/1 labels, and the number of the
-// branch that determines it.
-func printedScale(rho01, lnF, lstar float64, rounds int) (eta float64, branch int) {
-	small := 2 * math.Sqrt(lstar+lnF) / rho01
-	if large := 64 / (rho01 * rho01) * math.Sqrt(lnTF(lnF, rounds)); small < large {
-		return large, 2
-	}
-	return small, 1
+// printedScale returns the eta of the proof of Theorem 1, in 0/1 labels.
+func printedScale(rho01, lnF, lstar float64, rounds int) float64 {
+	return max(2*math.Sqrt(lstar+lnF)/rho01, 64/(rho01*rho01)*math.Sqrt(lnTF(lnF, rounds)))
 }
 
 // printedRegret returns the bound of Theorem 1, (2): 1 + 16 sqrt(L* ln(2T|F|))/rho + 64
