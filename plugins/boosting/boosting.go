@@ -103,20 +103,20 @@ const (
 // reportMargins reports training_error and margin_quantile. It ends the run of b.
 func reportMargins[P any](t *algo.Trial[P], b *booster) {
 	margins := b.margins()
-	t.Report("training_error", shareUpTo(margins, 0))
+	t.Report("training_error", errorOf(margins))
 	// At most rank margins are strictly below, and rank <= ceil(kappa n) - 1 < kappa n.
 	rank := max(0, int(math.Ceil(b.mass))-1)
 	slices.Sort(margins)
 	t.Report("margin_quantile", margins[rank])
 }
 
-// shareUpTo returns the share of v that is at most limit.
-func shareUpTo(v []float64, limit float64) float64 {
-	count := 0
-	for _, x := range v {
-		if x <= limit {
-			count++
+// errorOf returns the share of margins that are not positive.
+func errorOf(margins []float64) float64 {
+	wrong := 0
+	for _, m := range margins {
+		if m <= 0 {
+			wrong++
 		}
 	}
-	return float64(count) / float64(len(v))
+	return float64(wrong) / float64(len(margins))
 }

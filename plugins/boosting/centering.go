@@ -60,6 +60,6 @@ func learnCentering(_ context.Context, t *algo.Trial[CenteringParams], sample *a
 	b.release(t.Rand.NormFloat64)
 	b.reweight()
 	t.Report("sigma", t.Params.Sigma)
-	t.Report("training_error", shareUpTo(b.margins(), 0))
+	t.Report("training_error", errorOf(b.margins()))
 	return b.model(), nil
 }

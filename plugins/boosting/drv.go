@@ -143,7 +143,7 @@ func learnDRV(ctx context.Context, t *algo.Trial[DRVParams], sample *algo.Data) 
 	t.Report("sigma", t.Params.Sigma)
 	t.Report("cap_epsilon", capEpsilon)
 	t.Report("mass_error", missed/float64(t.Params.Rounds))
-	t.Report("training_error", shareUpTo(b.margins(), 0))
+	t.Report("training_error", errorOf(b.margins()))
 	return b.model(), nil
 }
 

@@ -117,6 +117,6 @@ func learnNoised(ctx context.Context, t *algo.Trial[NoisedParams], sample *algo.
 	t.Report("sigma", inner.Params.Sigma)
 	t.Report("flipped", float64(flipped)/float64(len(y)))
 	t.Report("query", float64(wrong)/float64(len(y)))
-	t.Report("training_error", shareUpTo(b.margins(), 0))
+	t.Report("training_error", errorOf(b.margins()))
 	return model, nil
 }
