@@ -32,7 +32,7 @@ func printed(row string, value float64, others ...algo.Premise) algo.Bound {
 // proved returns the bound that a claim proves for the blocks and instances of a budget. If these
 // are too few, the bound fails and its reason names sufficient numbers.
 func (b budget) proved(name, source string, g goal, c claim, others ...algo.Premise) algo.Bound {
-	eps0, _ := b.account().part(*b.v, b.share*g.epsilon, g.delta)
+	eps0, _ := b.part(b.share*g.epsilon, g.delta)
 	s := c.size(g, *b.k, *b.v, eps0)
 	bound := algo.Bound{
 		Name: name, Source: source + "; mode " + b.mode, Value: s.n, Proved: true, With: s.with(), Fails: c.fails,

@@ -32,8 +32,6 @@ type halfspaces struct {
 	memo      map[string]int // votes of the current hypotheses, by the bits of a point
 	key       []byte         // scratch for a key of memo
 
-	searched  int // number of hypotheses chosen so far
-	partial   int // chosen hypotheses that are not right on the whole block
 	uncertain int // chosen hypotheses whose value is only a lower bound
 }
 
@@ -113,7 +111,6 @@ func (g *halfspaces) lift(x []float64) bool {
 
 func (g *halfspaces) choose() error {
 	clear(g.memo)
-	d := len(g.u)
 	for i, rows := range g.blocks {
 		found, err := g.find.best(rows, &g.w)
 		if err != nil {
@@ -121,10 +118,6 @@ func (g *halfspaces) choose() error {
 		}
 		for j, v := range found.v {
 			g.v[j*len(g.blocks)+i] = v
-		}
-		g.searched++
-		if found.value < len(rows)/d {
-			g.partial++
 		}
 		if !found.exact {
 			g.uncertain++

@@ -47,17 +47,11 @@ func depth(rows, v []float64) (count int, margin float64) {
 type finder struct {
 	d          int
 	simplex    lp.Simplex
-	programs   int // linear programs solved so far
 	rows, kept []float64
 	cells      cells
 }
 
 func newFinder(d int) *finder { return &finder{d: d} }
-
-func (f *finder) maximize(p *lp.Program) (lp.Optimum, error) {
-	f.programs++
-	return f.simplex.Maximize(p)
-}
 
 // deepPoint is a unit vector of W with a lower bound on its cdepth.
 type deepPoint struct {
@@ -248,7 +242,7 @@ func (f *finder) join(rows []float64, w *complement, cells []witness) (v, g []fl
 			copy(a[k*d:], w.normal(j))
 		}
 	}
-	o, err := f.maximize(p)
+	o, err := f.simplex.Maximize(p)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -476,7 +470,7 @@ func (f *finder) keepHinge(m int) error {
 			a[i] = f.rows[i*d+j]
 		}
 	}
-	o, err := f.maximize(p)
+	o, err := f.simplex.Maximize(p)
 	if err != nil && !errors.Is(err, lp.ErrNotSolved) {
 		return err
 	}
@@ -512,7 +506,7 @@ func (f *finder) centre(rows []float64, d int, q []float64) (centre, error) {
 	for normal := range slices.Chunk(q, d) {
 		copy(p.AddRow(0, 0), normal)
 	}
-	o, err := f.maximize(p)
+	o, err := f.simplex.Maximize(p)
 	if err != nil {
 		return centre{}, err
 	}

@@ -136,10 +136,6 @@ func TestAtMostDHardQueries(t *testing.T) {
 				if wrong := trial.error(g); wrong > 0.05 {
 					t.Errorf("d %d, seed %d, %s: error %v", d, seed, adversary, wrong)
 				}
-				if g.searched != k*(d+1) || g.uncertain > g.partial || adversary == "boundary" && g.partial > 0 {
-					t.Errorf("d %d, seed %d, %s: of %d searches %d partial, %d uncertain", d, seed, adversary, g.searched, g.partial,
-						g.uncertain)
-				}
 				if d+1 <= maxCellDim && g.inexact() > 0 {
 					t.Errorf("d %d, seed %d, %s: %d uncertain values", d, seed, adversary, g.inexact())
 				}

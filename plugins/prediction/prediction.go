@@ -146,7 +146,7 @@ func start[P any, B budgeted[P]](
 	if err != nil {
 		return nil, err
 	}
-	eps0, _ := b.account().part(*b.v, b.share*t.Epsilon, t.Delta)
+	eps0, _ := b.part(b.share*t.Epsilon, t.Delta)
 	return newPredictor(kind(g), seeded{t.Rand}, *b.k, *b.v, eps0, t.Report), nil
 }
 

@@ -82,9 +82,11 @@ func (p *Everlasting) budget() budget {
 	return b
 }
 
-// account returns the account of the budget.
-func (b budget) account() account {
-	return account{mode: b.mode, share: privacy.Composition(b.composition).Share}
+// part returns the (eps0, delta0) of each of v instances. The proofs of their privacy require eps0
+// <= 1.
+func (b budget) part(epsilon, delta float64) (eps0, delta0 float64) {
+	eps0, delta0 = privacy.Composition(b.composition).Share(*b.v, epsilon, delta)
+	return min(eps0, 1), delta0
 }
 
 // resolve sets k and v if they are 0, v to theory. It returns an error for a k that is too small
@@ -95,7 +97,7 @@ func (b budget) resolve(theory int, epsilon, delta float64, n int) error {
 	if *b.v == 0 {
 		*b.v = max(1, theory)
 	}
-	eps0, delta0 := b.account().part(*b.v, epsilon, delta)
+	eps0, delta0 := b.part(epsilon, delta)
 	least := math.Ceil(leastBlocks(b.mode, eps0, delta0))
 	if !(least <= 1<<31) {
 		return algo.Invalid("v = %d instances at epsilon %g and delta %g need %g blocks: lower v, or raise epsilon",
@@ -118,7 +120,7 @@ func (b budget) resolve(theory int, epsilon, delta float64, n int) error {
 // limited to 1, they spend less than epsilon.
 func (b budget) guarantee(epsilon, delta float64) algo.Guarantee {
 	epsilon *= b.share
-	if eps0, delta0 := b.account().part(*b.v, epsilon, delta); eps0 == 1 {
+	if eps0, delta0 := b.part(epsilon, delta); eps0 == 1 {
 		epsilon = min(epsilon, privacy.Composition(b.composition).Epsilon(*b.v, eps0, delta0, delta))
 	}
 	proof := "Lemma 1 of " + yan + " (Bun, Steinke and Ullman 2016)"

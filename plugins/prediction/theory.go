@@ -82,19 +82,6 @@ func blockSize(d int, alpha, beta float64) float64 {
 	return numeric.BisectInt(lo, hi, enough)
 }
 
-// An account divides (epsilon, delta) among instances of BetweenThresholds.
-type account struct {
-	mode  string
-	share func(v int, epsilon, delta float64) (eps0, delta0 float64)
-}
-
-// part returns the (eps0, delta0) of each of v instances. The proofs of their privacy require eps0
-// <= 1.
-func (a account) part(v int, epsilon, delta float64) (eps0, delta0 float64) {
-	eps0, delta0 = a.share(v, epsilon, delta)
-	return min(eps0, 1), delta0
-}
-
 // A goal is the target of a predictor: all of its states err at most alpha, except with probability
 // beta, (epsilon, delta)-privately.
 type goal struct {

@@ -44,11 +44,16 @@ type sizes struct {
 
 // compare checks the parts of a sample size against their reference: v instances, a share of beta
 // for misleading noise, and as much for a block that deviates by more than approximation.
-func (c sizes) compare(t *testing.T, a account, v, vc int, share, approximation float64) {
+func (c sizes) compare(t *testing.T, v, vc int, share, approximation float64) {
 	t.Helper()
 	g := c.Args.goal()
-	eps0, delta0 := a.part(v, g.epsilon, g.delta)
-	accuracy, private := accurateBlocks(eps0, g.queries, v, share*g.beta), leastBlocks(a.mode, eps0, delta0)
+	// The better of basic and advanced composition.
+	eps0, delta0 := privacy.Basic.Share(v, g.epsilon, g.delta)
+	if e, d := privacy.Advanced.Share(v, g.epsilon, g.delta); e > eps0 {
+		eps0, delta0 = e, d
+	}
+	eps0 = min(eps0, 1)
+	accuracy, private := accurateBlocks(eps0, g.queries, v, share*g.beta), leastBlocks(Paper, eps0, delta0)
 	k := math.Ceil(max(accuracy, private))
 	m := blockSize(vc, approximation, share*g.beta/k)
 	near(t, "v", float64(v), float64(c.Hard+c.Instances))
@@ -120,14 +125,6 @@ func TestParameterVectors(t *testing.T) {
 
 func TestSizeVectors(t *testing.T) {
 	v := readParameterVectors(t)
-	// The better of basic and advanced composition.
-	a := account{Paper, func(v int, epsilon, delta float64) (float64, float64) {
-		e, d := privacy.Basic.Share(v, epsilon, delta)
-		if e2, d2 := privacy.Advanced.Share(v, epsilon, delta); e2 > e {
-			return e2, d2
-		}
-		return e, d
-	}}
 	for _, c := range v.Oblivious {
 		g, d := c.Args.goal(), int(c.Args[0])
 		v := hardQueries(sauer(d, g.queries), g.beta/3)
@@ -136,11 +133,11 @@ func TestSizeVectors(t *testing.T) {
 		if claim.spent > g.beta/3 {
 			t.Errorf("v = %d instances more than one are spent with probability %v", v, claim.spent)
 		}
-		c.compare(t, a, v, d, 1.0/3, claim.approximation)
+		c.compare(t, v, d, 1.0/3, claim.approximation)
 	}
 	for _, c := range v.Halfspace {
 		g, d := c.Args.goal(), int(c.Args[0])
-		c.compare(t, a, d+1, d+1, 1.0/2, halfspaceClaim(g, d, d+1).approximation)
+		c.compare(t, d+1, d+1, 1.0/2, halfspaceClaim(g, d, d+1).approximation)
 	}
 	for _, c := range v.Composition {
 		g := c.Args.goal()
