@@ -18,10 +18,7 @@ import (
 
 // A checker fills Go values from YAML nodes according to the Go types and their tags (see schemas.Sweep). It continues
 // after a mistake, so that all are reported at once. The types limit its recursion.
-type checker struct {
-	*Reporter
-	keys map[reflect.Type][]Key
-}
+type checker struct{ *Reporter }
 
 // fail reports a mistake at p about the value at path.
 func (c *checker) fail(p Place, path, format string, args ...any) {
@@ -67,7 +64,7 @@ func (c *checker) value(n *yaml.Node, v reflect.Value, path string, r Rules) {
 	case t.Kind() == reflect.Slice:
 		c.list(n, v, p, path, r)
 	case t.Kind() == reflect.Struct, t.Kind() == reflect.Map:
-		c.mapping(n, v, p, path, r)
+		c.mapping(n, v, p, path)
 	default:
 		c.scalar(n, v, p, path, r)
 	}
@@ -122,8 +119,8 @@ func (c *checker) list(n *yaml.Node, v reflect.Value, p Place, path string, r Ru
 }
 
 // mapping fills a struct or a map from a mapping, or a struct's short form from any other node.
-func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string, r Rules) {
-	fields := c.keysOf(v.Type())
+func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string) {
+	fields := fieldsOf(v.Type())
 	short := slices.IndexFunc(fields, func(f Key) bool { return f.Short })
 	if short >= 0 && (n.Kind != yaml.MappingNode || isRange(n) && TakesRange(fields[short].Type)) {
 		c.value(n, v.FieldByIndex(fields[short].index), path, fields[short].Rules)
@@ -135,7 +132,7 @@ func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string, r
 		return
 	}
 	for _, f := range fields {
-		if f.With != "" && hasKey(n, f.With) {
+		if f.With != "" && entryOf(n, f.With) != nil {
 			c.value(n, v.FieldByIndex(f.index), path, f.Rules)
 			return
 		}
@@ -163,16 +160,6 @@ func (c *checker) mapping(n *yaml.Node, v reflect.Value, p Place, path string, r
 			c.report(p, path, where, "%q is needed%s", []any{f.Name, neededAs(v.Type())})
 		}
 	}
-}
-
-// hasKey reports whether a mapping has a key.
-func hasKey(n *yaml.Node, key string) bool {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return true
-		}
-	}
-	return false
 }
 
 // mostKeys is the maximal number of keys that a message lists.
@@ -315,7 +302,7 @@ func (c *checker) elsewhere(t reflect.Type, path, word string) []string {
 		return nil
 	}
 	var found []string
-	for _, f := range c.keysOf(t) {
+	for _, f := range fieldsOf(t) {
 		if f.Name == "" {
 			continue
 		}
@@ -467,15 +454,4 @@ func describe(n *yaml.Node) string {
 		return "the text " + strconv.Quote(Shorten(n.Value))
 	}
 	return "this"
-}
-
-// keysOf returns KeysOf a struct, and nil for other types.
-func (c *checker) keysOf(t reflect.Type) []Key {
-	if t.Kind() != reflect.Struct {
-		return nil
-	}
-	if c.keys[t] == nil {
-		c.keys[t] = KeysOf(t)
-	}
-	return c.keys[t]
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
@@ -42,6 +43,14 @@ type Rules struct {
 
 // Axis reports whether a list of values is an axis of the grid.
 func (k Key) Axis() bool { return k.Type.Kind() == reflect.Slice && k.Type.Implements(axisType) }
+
+// fieldsOf returns the result of KeysOf for a struct, and nil for other types.
+var fieldsOf = numeric.Remember(func(t reflect.Type) []Key {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	return KeysOf(t)
+})
 
 // KeysOf returns the keys of a struct, including those of embedded structs.
 func KeysOf(t reflect.Type) (keys []Key) {

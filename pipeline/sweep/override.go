@@ -12,7 +12,7 @@ import (
 // problem.domain or grids.0.n, and a value in YAML. A file that is not a mapping is returned unchanged, for [Read] to
 // report.
 func Override(src []byte, changes []string) ([]byte, error) {
-	root := (&checker{Reporter: NewReporter(&File{})}).load(src)
+	root := (&checker{NewReporter(&File{})}).load(src)
 	if len(changes) == 0 || root == nil || root.Kind != yaml.MappingNode {
 		return src, nil
 	}
@@ -21,7 +21,7 @@ func Override(src []byte, changes []string) ([]byte, error) {
 		if !ok || path == "" {
 			return nil, fmt.Errorf("%q: a change of the sweep file has the form KEY=VALUE, as in seed=2", change)
 		}
-		value := (&checker{Reporter: NewReporter(&File{})}).load([]byte(text))
+		value := (&checker{NewReporter(&File{})}).load([]byte(text))
 		if value == nil {
 			return nil, fmt.Errorf("%q: %q is not a value in YAML", change, text)
 		}

@@ -53,7 +53,7 @@ func Parse(name string, src []byte) (*File, error) {
 func Read(name string, src []byte) *File {
 	f := &File{Name: name, Source: src, places: map[string]Place{}}
 	r := NewReporter(f)
-	c := &checker{r, map[reflect.Type][]Key{}}
+	c := &checker{r}
 	if root := c.load(src); root != nil {
 		c.value(root, reflect.ValueOf(&f.Sweep).Elem(), "", Rules{})
 	}

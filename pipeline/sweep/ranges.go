@@ -48,7 +48,7 @@ func entryOf(n *yaml.Node, key string) *yaml.Node {
 // axisRange fills a slice of numbers with the values of a range. All values have the place of the range.
 func (c *checker) axisRange(n *yaml.Node, v reflect.Value, p Place, path string, r Rules) {
 	var written schemas.AxisRange
-	keys := c.keysOf(reflect.TypeOf(written))
+	keys := fieldsOf(reflect.TypeOf(written))
 	if !slices.ContainsFunc(keys, func(f Key) bool { return entryOf(n, f.Name) != nil }) {
 		c.fail(p, path, "a number was expected, or a range (%s), not %s", listKeys(keys), describe(n))
 		return
