@@ -134,7 +134,7 @@ func fitBoth(points []Point, target float64) (f fitPair, reason string) {
 		return f, "fewer than two sample sizes near the target have a success rate between hopeless and sure"
 	}
 	for {
-		if separatedCounts(f.near) {
+		if separated(f.near) {
 			return f, "successes and misses do not overlap in n: the slope has no estimate"
 		}
 		for i, l := range []link{logisticLink, weibullLink} {
@@ -146,7 +146,7 @@ func fitBoth(points []Point, target float64) (f fitPair, reason string) {
 			c.crossing = (c.goal - c.a) / c.b
 			f.curves[i] = c
 		}
-		if f.fits(normal90) || far == 0 || separatedCounts(f.near[1:]) {
+		if f.fits(normal90) || far == 0 || separated(f.near[1:]) {
 			return f, ""
 		}
 		f.near, far = f.near[1:], far-1
@@ -204,26 +204,17 @@ func between(near []count, target float64) (n int) {
 	return n
 }
 
-// separatedCounts reports whether all misses lie at smaller sizes than all successes, except that
-// one size may have both; see [separated].
-func separatedCounts(near []count) bool {
-	points := make([]Point, len(near))
-	for i, c := range near {
-		points[i] = Point{N: int64(i), Consumed: int(c.trials), Successes: int(c.successes)}
-	}
-	return separated(points)
-}
-
 // separated reports whether all successes lie on one side of all misses, except that one size may
 // have both.
-func separated(points []Point) bool {
-	leastSuccess, mostSuccess, leastMiss, mostMiss := int64(math.MaxInt64), int64(0), int64(math.MaxInt64), int64(0)
-	for _, p := range points {
-		if p.Successes > 0 {
-			leastSuccess, mostSuccess = min(leastSuccess, p.N), max(mostSuccess, p.N)
+func separated(near []count) bool {
+	leastSuccess, leastMiss := math.Inf(1), math.Inf(1)
+	mostSuccess, mostMiss := math.Inf(-1), math.Inf(-1)
+	for _, c := range near {
+		if c.successes > 0 {
+			leastSuccess, mostSuccess = min(leastSuccess, c.x), max(mostSuccess, c.x)
 		}
-		if p.Successes < p.Consumed {
-			leastMiss, mostMiss = min(leastMiss, p.N), max(mostMiss, p.N)
+		if c.successes < c.trials {
+			leastMiss, mostMiss = min(leastMiss, c.x), max(mostMiss, c.x)
 		}
 	}
 	return mostMiss <= leastSuccess || mostSuccess <= leastMiss

@@ -360,30 +360,24 @@ func errorsOf(form Form, cells []*Observation, expected []float64) (se []float64
 // columns by the method of Gram and Schmidt.
 func leastSquares(columns [][]float64, se []float64) (rows [][]float64) {
 	const rank = 1e-9 // relative length of a column's part that is orthogonal to the others
-	dot := func(a, b []float64) (sum float64) {
-		for i := range a {
-			sum += float64(a[i] * b[i])
-		}
-		return sum
-	}
 	q, upper := make([][]float64, len(columns)), make([][]float64, len(columns)) // columns = q upper
 	for k, column := range columns {
 		v := make([]float64, len(column))
 		for i := range v {
 			v[i] = column[i] / se[i]
 		}
-		length := math.Sqrt(dot(v, v))
+		length := math.Sqrt(numeric.Dot(v, v))
 		upper[k] = make([]float64, len(columns))
 		for range 2 { // the second pass removes rounding errors of the first
 			for j := range k {
-				along := dot(q[j], v)
+				along := numeric.Dot(q[j], v)
 				upper[j][k] += along
 				for i := range v {
 					v[i] -= float64(along * q[j][i])
 				}
 			}
 		}
-		upper[k][k] = math.Sqrt(dot(v, v))
+		upper[k][k] = math.Sqrt(numeric.Dot(v, v))
 		if !(upper[k][k] > rank*length) {
 			return nil
 		}
@@ -410,9 +404,7 @@ func leastSquares(columns [][]float64, se []float64) (rows [][]float64) {
 func product(rows [][]float64, y []float64) []float64 {
 	out := make([]float64, len(rows))
 	for k, row := range rows {
-		for i := range row {
-			out[k] += float64(row[i] * y[i])
-		}
+		out[k] = numeric.Dot(row, y)
 	}
 	return out
 }
