@@ -359,7 +359,8 @@ func errorsOf(form Form, cells []*Observation, expected []float64) (se []float64
 // coefficients of the columns. It returns nil if the columns are collinear. It orthogonalizes the
 // columns by the method of Gram and Schmidt.
 func leastSquares(columns [][]float64, se []float64) (rows [][]float64) {
-	const rank = 1e-9 // relative length of a column's part that is orthogonal to the others
+	// Relative length of the part of a column that is orthogonal to the others.
+	const rank = 1e-9
 	q, upper := make([][]float64, len(columns)), make([][]float64, len(columns)) // columns = q upper
 	for k, column := range columns {
 		v := make([]float64, len(column))

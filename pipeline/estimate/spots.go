@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"sync"
 )
 
 // A search with a narrow bracket tests for a fall of the success rate outside of it: a size below
@@ -297,61 +296,41 @@ func pairsOf(list []window) (pairs [][2]window) {
 // a rate" for sign +1, or "at least as likely" for sign -1. logit is the rate's logit and may be
 // infinite. The e-process is the mean of the likelihood ratios of three rates beyond the rate.
 func againstRate(p *Point, logit, sign float64) float64 {
-	list := betPrices(logit, sign)
-	return list.evidence(p, sign)
+	m := mixture{}
+	for _, shift := range rateShifts {
+		price := 0.0 // loss per trial
+		switch {
+		case math.IsInf(logit, -1):
+		case math.IsInf(logit, 1):
+			price = sign * shift // limit for rate 1
+		default:
+			price = softplus(logit+float64(sign*shift)) - softplus(logit)
+		}
+		m.add(1, float64(float64(p.Successes)*sign*shift)-float64(float64(p.Consumed)*price))
+	}
+	return m.log() - math.Log(float64(len(rateShifts)))
 }
 
 // rateShifts are the distances, in logits, of the rates that againstRate bets on.
 var rateShifts = [...]float64{0.7, 1.5, 3}
 
-// prices are the losses per trial of the bets on the rates beyond a given rate.
-type prices [len(rateShifts)]float64
-
-// betPrices returns the prices of the bets against a rate.
-func betPrices(logit, sign float64) (list prices) {
-	for i, shift := range rateShifts {
-		switch {
-		case math.IsInf(logit, -1):
-		case math.IsInf(logit, 1):
-			list[i] = sign * shift // limit for rate 1
-		default:
-			list[i] = softplus(logit+float64(sign*shift)) - softplus(logit)
-		}
-	}
-	return list
-}
-
-// evidence returns the result of againstRate for bets with these prices.
-func (list *prices) evidence(p *Point, sign float64) float64 {
-	m := mixture{}
-	for i, shift := range rateShifts {
-		m.add(1, float64(float64(p.Successes)*sign*shift)-float64(float64(p.Consumed)*list[i]))
-	}
-	return m.log() - math.Log(float64(len(rateShifts)))
-}
-
 // softplus returns ln(1 + e^x).
 func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
-// A rateStep is a step of the grid of rates of againstOrder: a rate's logit, with the prices of
-// bets against "success is at most as likely" and "at least as likely".
-type rateStep struct {
-	logit           float64
-	atMost, atLeast prices
-}
+// gridSteps is the number of steps of the grid of rates of againstOrder.
+const gridSteps = 122
 
-// rateSteps returns the grid: logits from -6 to 6, and those of the rates 0 and 1.
-var rateSteps = sync.OnceValue(func() (grid []rateStep) {
-	const end, steps = 6.0, 120
-	logits := []float64{math.Inf(-1)}
-	for i := 0; i <= steps; i++ {
-		logits = append(logits, end*(2*float64(i)/steps-1))
+// gridLogit returns the logit of a step of the grid, from 0 on: -Inf, 121 logits from -6 to 6, and
+// +Inf.
+func gridLogit(step int) float64 {
+	switch step {
+	case 0:
+		return math.Inf(-1)
+	case gridSteps:
+		return math.Inf(1)
 	}
-	for _, logit := range append(logits, math.Inf(1)) {
-		grid = append(grid, rateStep{logit, betPrices(logit, +1), betPrices(logit, -1)})
-	}
-	return grid
-})
+	return 6 * (2*float64(step-1)/(gridSteps-2) - 1)
+}
 
 // againstOrder returns the logarithm of an e-process against "success at a is at most as likely
 // as at b", or -Inf if it is not above least. For a rate q the process is the product of the
@@ -362,18 +341,17 @@ func againstOrder(a, b *Point, least float64) float64 {
 	if likelihoodRatio(a, b) <= least || a.Successes*b.Consumed <= b.Successes*a.Consumed {
 		return math.Inf(-1)
 	}
-	grid := rateSteps()
 	below := func(upper int) float64 {
-		return grid[upper].atMost.evidence(a, +1) + grid[upper-1].atLeast.evidence(b, -1)
+		return againstRate(a, gridLogit(upper), +1) + againstRate(b, gridLogit(upper-1), -1)
 	}
 	// The minimum is near the rate of both together; most pairs end there.
 	successes, failures := float64(a.Successes+b.Successes), float64(a.Consumed+b.Consumed-a.Successes-b.Successes)
-	near := sort.Search(len(grid)-1, func(i int) bool { return grid[i].logit >= math.Log(successes/failures) })
+	near := sort.Search(gridSteps, func(i int) bool { return gridLogit(i) >= math.Log(successes/failures) })
 	if below(max(near, 1)) <= least {
 		return math.Inf(-1)
 	}
 	log := math.Inf(1)
-	for upper := 1; upper < len(grid) && log > least; upper++ {
+	for upper := 1; upper <= gridSteps && log > least; upper++ {
 		log = min(log, below(upper))
 	}
 	if log <= least {
