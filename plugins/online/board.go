@@ -82,12 +82,8 @@ func (b *board) checkRound(x []float64, y float64) error {
 	return b.domain.Check(x)
 }
 
-// predict checks every point of x and writes answer's prediction for it to out. It calls answer
-// once for equal points.
+// predict checks every point of x and writes answer's prediction for it to out.
 func (b *board) predict(x *algo.Data, out []float64, answer func(x []float64) (float64, error)) error {
-	if x.Len() > 1 { // a round has one point
-		answer = remembered(answer)
-	}
 	for i := range x.Len() {
 		err := b.domain.Check(x.X(i))
 		if err != nil {
@@ -98,23 +94,6 @@ func (b *board) predict(x *algo.Data, out []float64, answer func(x []float64) (f
 		}
 	}
 	return nil
-}
-
-// remembered returns a function that calls answer once for equal points.
-func remembered(answer func(x []float64) (float64, error)) func(x []float64) (float64, error) {
-	known := map[string]float64{}
-	var key []byte
-	return func(x []float64) (float64, error) {
-		key = appendPoint(key[:0], x)
-		if mean, ok := known[string(key)]; ok {
-			return mean, nil
-		}
-		mean, err := answer(x)
-		if err == nil {
-			known[string(key)] = mean
-		}
-		return mean, err
-	}
 }
 
 // observe checks every round, a point of x with its truth in y, and passes it to learn.
