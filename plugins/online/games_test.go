@@ -3,10 +3,8 @@ package online
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/bits"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -380,19 +378,5 @@ func TestBoards(t *testing.T) {
 		if c := b.column(table.Point(0)); len(b.columns) != 0 || len(c) == 0 {
 			t.Errorf("%s: a column is kept without room", p.Class)
 		}
-	}
-}
-
-// Equal points of one call are evaluated once, also zeros of different signs.
-func TestPredictAsksOnce(t *testing.T) {
-	b, err := newBoard(concept.Spec{Name: "thresholds", Domain: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
-	asked, out := 0, make([]float64, 5)
-	points := algo.NewData([]float64{3, 0, 3, math.Copysign(0, -1), 5}, 1, nil)
-	err = b.predict(points, out, func(x []float64) (float64, error) { asked++; return x[0] / 8, nil })
-	if want := []float64{3. / 8, 0, 3. / 8, 0, 5. / 8}; err != nil || asked != 3 || !slices.Equal(out, want) {
-		t.Errorf("%v, asked %d times, want 3; %v, want %v", err, asked, out, want)
 	}
 }
