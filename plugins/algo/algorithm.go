@@ -264,8 +264,7 @@ func (a Algorithm[P]) open(w *pluginv1.Setting, seeds []uint64, m *metrics) (tri
 	}, nil
 }
 
-// trialsOf implements trials for an algorithm with parameters of type P. It allocates the states of
-// all trials at once, so that a trial costs no allocation.
+// trialsOf implements trials for an algorithm with parameters of type P.
 type trialsOf[P any] struct {
 	algorithm Algorithm[P]
 	setting   Setting[P]
@@ -274,33 +273,18 @@ type trialsOf[P any] struct {
 	metrics   *metrics
 }
 
-// A trialState is a trial with its random numbers and the result of learning.
+// A trialState is a trial with the result of learning.
 type trialState[P any] struct {
 	trial    Trial[P]
-	random   random
 	model    Model
 	answerer Answerer // the model, in the task predict
 	learner  Learner  // the model, in the task online
 }
 
-// random is the source of a trial's random numbers.
-type random struct {
-	rand rand.Rand
-	pcg  rand.PCG
-}
-
-// seed starts the random numbers of a seed. In code with a type parameter it would cost an
-// allocation, because the compiler does not inline rand.New there.
-func (r *random) seed(hi, lo uint64) *rand.Rand {
-	r.pcg.Seed(hi, lo)
-	r.rand = *rand.New(&r.pcg)
-	return &r.rand
-}
-
 func (g *trialsOf[P]) learn(ctx context.Context, j int, sample, revealed *Data) (err error) {
 	s := &g.states[j]
 	s.trial.Setting, s.trial.Revealed, s.trial.metrics, s.trial.index = g.setting, revealed, g.metrics, j
-	s.trial.Rand = s.random.seed(g.seeds[2*j], g.seeds[2*j+1])
+	s.trial.Rand = rand.New(rand.NewPCG(g.seeds[2*j], g.seeds[2*j+1]))
 	switch g.setting.Task {
 	case Predict:
 		if s.answerer, err = g.algorithm.Predict(ctx, &s.trial, sample); err == nil && s.answerer != nil {
