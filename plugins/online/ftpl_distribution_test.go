@@ -149,7 +149,7 @@ func TestShifts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		z, w := at.separator, at.lend()
+		z, w := at.separator, at.scratch
 		losses := make([]int32, at.listing.size)
 		for i := range losses {
 			losses[i] = int32(rapid.IntRange(0, 6).Draw(t, "loss"))
@@ -265,7 +265,7 @@ func TestSums(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		z, w := at.separator, at.lend()
+		z, w := at.separator, at.scratch
 		for j := range w.c {
 			w.c[j] = rapid.Float64Range(-2, 2).Draw(t, "c")
 		}

@@ -17,16 +17,12 @@ type scratch struct {
 	sums   []float64
 }
 
-// lend returns scratch for the listing of s. The caller puts it back into s.scratch.
-func (s *site) lend() *scratch {
-	if w, _ := s.scratch.Get().(*scratch); w != nil {
-		return w
-	}
-	w := &scratch{column: make([]uint8, s.listing.size)}
+// newScratch returns scratch for the listing of s.
+func newScratch(s *site) *scratch {
+	w := &scratch{column: make([]uint8, s.listing.size), sums: make([]float64, s.listing.size)}
 	if s.separator != nil {
 		w.c, w.work = make([]float64, s.separator.Len()), make([]float64, s.listing.work)
 	}
-	w.sums = make([]float64, s.listing.size)
 	return w
 }
 
@@ -58,9 +54,7 @@ func newTable(at *site, n noise, r *rand.Rand) *table {
 	}
 	t.kept = make([]float64, at.listing.size)
 	if n.distribution == nil {
-		w := at.lend()
-		defer at.scratch.Put(w)
-		t.sum(w, t.kept, r)
+		t.sum(at.scratch, t.kept, r)
 		return t
 	}
 	for i := range t.kept {
@@ -76,8 +70,7 @@ func (t *table) sum(w *scratch, out []float64, r *rand.Rand) {
 }
 
 func (t *table) observe(x []float64, y float64) (changed bool, moved float64, err error) {
-	w := t.lend()
-	defer t.scratch.Put(w)
+	w := t.scratch
 	t.listing.column(x, w.column)
 	truth := uint8(0)
 	if y > 0 {
@@ -132,8 +125,7 @@ func (t *table) overall() (int, error) {
 
 // draw implements chooser.
 func (t *table) draw(scale float64, r *rand.Rand) error {
-	w := t.lend()
-	defer t.scratch.Put(w)
+	w := t.scratch
 	same := scale == t.scale
 	t.scale = scale
 	switch {
@@ -244,8 +236,7 @@ func (t *table) predict(x, out []float64) {
 		t.played.Labels(x, out)
 		return
 	}
-	w := t.lend()
-	defer t.scratch.Put(w)
+	w := t.scratch
 	d := t.class.Dim()
 	for i := range out {
 		t.listing.column(x[i*d:(i+1)*d], w.column)

@@ -1,8 +1,6 @@
 package online
 
 import (
-	"sync"
-
 	"github.com/shatterlab/shatter/pipeline/concept"
 	"github.com/shatterlab/shatter/plugins/algo"
 	"github.com/shatterlab/shatter/plugins/finite"
@@ -18,7 +16,7 @@ type site struct {
 	single     bool               // |F| = 1: nothing to separate
 	separator  *concept.Separator // nil for kind "" and for a single hypothesis
 	listing    *listing           // nil if there are too many hypotheses or the noise has no fast sums
-	scratch    sync.Pool          // pool of *scratch, for the listing
+	scratch    *scratch           // for the listing: games make their moves one after another; nil without one
 }
 
 // newSite makes the site at a place. Its errors are Invalid.
@@ -40,7 +38,9 @@ func newSite(at finite.Place) (*site, error) {
 		return s, nil
 	}
 	if at.Kind == "" {
-		s.listing, err = listAll(s)
+		if s.listing, err = listAll(s); err == nil {
+			s.scratch = newScratch(s)
+		}
 		return s, err
 	}
 	if _, err := s.class.NewMinimizer(nil); err != nil {
@@ -49,7 +49,9 @@ func newSite(at finite.Place) (*site, error) {
 	if s.separator, err = concept.NewSeparator(s.class, at.Spec, at.Kind, uint64(at.Seed)); err != nil {
 		return nil, algo.Invalid("online: %v", err)
 	}
-	s.listing = listAt(s)
+	if s.listing = listAt(s); s.listing != nil {
+		s.scratch = newScratch(s)
+	}
 	return s, nil
 }
 
