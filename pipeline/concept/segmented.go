@@ -3,7 +3,6 @@ package concept
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"sort"
 )
 
@@ -119,31 +118,19 @@ func flip(list []segment, least int, eps float64, u []float64) int {
 	})
 }
 
-// highest returns the first segment with the largest score. The score of count hypotheses at u
-// must be at most ln((count + 1)/(1 - u)) - behind. Then few scores need to be computed: only
-// those that may exceed the score of a segment with the fewest errors, and all previous scores.
-// gumbel and flip satisfy this bound, because -ln u >= 1-u and 1 - e^-x >= x/(1+x).
+// highest returns the first segment with the largest score, for segments that are not hopeless.
 func highest(list []segment, least int, eps float64, u []float64, score func(count, behind, u float64) float64) int {
-	start := slices.IndexFunc(list, func(s segment) bool { return s.err == least })
-	floor := score(float64(list[start].count), 0, u[start])
-	best, top := start, math.Inf(-1)
+	best, top := 0, math.Inf(-1)
 	for i, s := range list {
-		behind, count := penalty(eps, s.err-least), float64(s.count)
-		if behind > hopeless || logAbove((count+1)/(1-u[i]))-behind < floor {
+		behind := penalty(eps, s.err-least)
+		if behind > hopeless {
 			continue
 		}
-		if v := score(count, behind, u[i]); v > top {
-			best, top, floor = i, v, max(floor, v)
+		if v := score(float64(s.count), behind, u[i]); v > top {
+			best, top = i, v
 		}
 	}
 	return best
-}
-
-// logAbove returns a number above ln v, by less than 0.07, for normal v > 0. Between two powers
-// of two the bits of v, as an integer, are linear in v and form a chord of log2, which log2
-// exceeds by less than 0.0861.
-func logAbove(v float64) float64 {
-	return (float64(int64(math.Float64bits(v)))*0x1p-52 - 1022.91) * math.Ln2
 }
 
 // hopeless is a penalty that noise cannot compensate: with the numbers of uniform and counts
