@@ -50,10 +50,7 @@ func boost() algo.Algorithm[BoostParams] {
 // resolveBoost checks a setting and sets the parameters that are zero.
 func resolveBoost(s *algo.Setting[BoostParams]) error {
 	p := &s.Params
-	weak, err := weakKindOf(p.Weak)
-	if err != nil {
-		return err
-	}
+	weak := weakKindOf(p.Weak)
 	if weak.ball {
 		if err := checkClass("weak learner "+p.Weak+" of boosting/boost", s.Problem); err != nil {
 			return err
@@ -102,10 +99,7 @@ func (p BoostParams) forBooster() Params {
 
 // learnBoost runs boosting/boost.
 func learnBoost(ctx context.Context, t *algo.Trial[BoostParams], sample *algo.Data) (algo.Model, error) {
-	weak, err := weakKindOf(t.Params.Weak)
-	if err != nil {
-		return nil, err
-	}
+	weak := weakKindOf(t.Params.Weak)
 	if weak.ball {
 		if err := checkBall(sample, "round bound"); err != nil {
 			return nil, err

@@ -156,8 +156,6 @@ func TestBoostSettings(t *testing.T) {
 			`weak learner unit of boosting/boost learns halfspaces, not class "stumps"`},
 		{"noisy stumps", func(s *algo.Setting[BoostParams]) { s.Params.Sigma = 1 }, BoostParams{},
 			"sigma is noise on the vector of weak learner unit or raw, and stump has none: omit sigma"},
-		{"unknown", func(s *algo.Setting[BoostParams]) { s.Params.Weak = "tree" }, BoostParams{},
-			`unknown weak learner "tree": use stump, unit, raw or constant`},
 		{"too many rounds", func(s *algo.Setting[BoostParams]) { s.Params.Advantage = 1e-4 }, BoostParams{},
 			"an advantage of 0.0001 requires 5.991e+08 rounds, and 1000000 are allowed: set rounds, or raise advantage"},
 		{"advantage", func(s *algo.Setting[BoostParams]) { s.Params.Advantage = 0.6 }, BoostParams{},

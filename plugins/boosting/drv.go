@@ -100,9 +100,7 @@ func (p *DRVParams) check(name string) error {
 		return algo.Invalid("edge must be strictly between 0 and 1/2, not %g", p.Edge)
 	case !(p.Share > 0 && p.Share < 1):
 		return algo.Invalid("share must be strictly between 0 and 1, not %g", p.Share)
-	case p.Levels < 2 || p.Levels > 10001:
-		return algo.Invalid("levels must be between 2 and 10001, not %d", p.Levels)
-	case p.Rounds < 1 || p.Rounds > 1_000_000:
+	case p.Rounds > 1_000_000:
 		return algo.Invalid("rounds must be between 1 and 1000000, not %d: set rounds, or raise edge", p.Rounds)
 	case p.rate()*float64(p.Rounds) > 600:
 		return algo.Invalid("%d rounds at edge %g make weights exceed the range of numbers: "+

@@ -91,8 +91,6 @@ func resolve(s *algo.Setting[Params]) error {
 		err = resolveTheoremA(s)
 	case Calibrated:
 		err = resolveCalibrated(s)
-	default:
-		err = algo.Invalid("unknown preset %q: use paper, paper-tight, theorem-a or calibrated", s.Params.Preset)
 	}
 	if err != nil {
 		return err
@@ -172,11 +170,11 @@ func resolvePaper(s *algo.Setting[Params]) error {
 	}
 	f := presetFixer(p.Preset)
 	plan := paperSchedule(s.Alpha, s.Beta, p.Tau, p.C)
-	f.text("weak", p.Weak, Raw)
+	f.same("weak", p.Weak, Raw)
 	if p.Preset == PaperPreset {
-		f.text("loss", p.Loss, Paper)
+		f.same("loss", p.Loss, Paper)
 	}
-	f.off("debias", p.Debias)
+	f.same("debias", p.Debias, false)
 	f.count("rounds", &p.Rounds, plan.rounds)
 	f.number("lambda", &p.Lambda, plan.lambda)
 	f.number("kappa", &p.Kappa, plan.kappa)
@@ -199,9 +197,9 @@ func resolveTheoremA(s *algo.Setting[Params]) error {
 	}
 	f := presetFixer(p.Preset)
 	plan := theoremASchedule(p.Kappa, effectiveMargin(p.Tau, s.Problem.NoiseRate), s.Beta)
-	f.text("weak", p.Weak, Raw)
-	f.text("loss", p.Loss, Linear)
-	f.off("debias", p.Debias)
+	f.same("weak", p.Weak, Raw)
+	f.same("loss", p.Loss, Linear)
+	f.same("debias", p.Debias, false)
 	f.zero("c", p.C)
 	f.count("rounds", &p.Rounds, plan.rounds)
 	f.number("lambda", &p.Lambda, plan.lambda)
@@ -251,18 +249,10 @@ func checkSigma(sigma float64) error {
 	return nil
 }
 
-// checkNumbers returns an error for parameters out of range. It also protects callers that bypass
-// the checks of package algo.
+// checkNumbers returns an error for resolved numbers out of range.
 func checkNumbers(p *Params) error {
-	switch {
-	case p.Rounds < 1:
-		return algo.Invalid("rounds must be at least 1, not %d", p.Rounds)
-	case !(p.Lambda >= 1e-9 && p.Lambda <= 1e6):
+	if !(p.Lambda >= 1e-9 && p.Lambda <= 1e6) {
 		return algo.Invalid("lambda must be between 1e-9 and 1e6, not %g", p.Lambda)
-	case p.Weak != Raw && p.Weak != Unit:
-		return algo.Invalid("unknown weak learner %q: use %s or %s", p.Weak, Raw, Unit)
-	case p.Loss != Linear && p.Loss != Paper && p.Loss != Clip:
-		return algo.Invalid("unknown loss %q: use %s, %s or %s", p.Loss, Linear, Paper, Clip)
 	}
 	return checkKappa(p.Kappa)
 }
@@ -345,17 +335,10 @@ func (f *fixer) count(name string, given *int, want int) {
 	*given = want
 }
 
-// text fixes a string.
-func (f *fixer) text(name, given, want string) {
+// same fixes a string or a switch.
+func (f *fixer) same(name string, given, want any) {
 	if given != want {
 		f.fail(name, want, given)
-	}
-}
-
-// off fixes a switch at false.
-func (f *fixer) off(name string, given bool) {
-	if given {
-		f.fail(name, false, true)
 	}
 }
 

@@ -42,12 +42,8 @@ var weakKinds = []weakKind{
 }
 
 // weakKindOf returns the weak learner with that name.
-func weakKindOf(name string) (weakKind, error) {
-	i := slices.IndexFunc(weakKinds, func(w weakKind) bool { return w.name == name })
-	if i < 0 {
-		return weakKind{}, algo.Invalid("unknown weak learner %q: use stump, unit, raw or constant", name)
-	}
-	return weakKinds[i], nil
+func weakKindOf(name string) weakKind {
+	return weakKinds[slices.IndexFunc(weakKinds, func(w weakKind) bool { return w.name == name })]
 }
 
 // guessed returns the default advantage of a weak learner without a known one.
