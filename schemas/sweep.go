@@ -32,7 +32,8 @@ type Sweep struct {
 	// shatter-out/<name> unless --out is set.
 	Name string `yaml:"name" jsonschema:"required,pattern=^[A-Za-z0-9][A-Za-z0-9_-]*$,maxLength=64"`
 	// Task of the algorithms: learn (labeled sample in, predictions on fresh points out), predict
-	// (then the queries of an adversary, one by one), online (rounds of point, prediction, truth).
+	// (then the queries of an adversary, one by one), online (rounds of point, prediction, truth), audit
+	// and audit-predict (tests of the privacy that algorithms of learn and of predict claim).
 	Task string `yaml:"task" jsonschema:"registry=task,default=learn"`
 	// Seed of all randomness: a whole number, or secret for 128 bits of the system's randomness. A
 	// plugin can try numbers until one reproduces its sample, and then knows the labels of its test

@@ -130,19 +130,56 @@ func (x *session) AskProbes(ctx context.Context) (played task.Played, err error)
 	for j := range points {
 		points[j] = x.changes[j].probes
 	}
+	games, err := x.askOfChange(ctx)
+	if err != nil {
+		return played, err
+	}
 	answers, err := x.ask(ctx, points)
 	if err != nil {
 		return played, err
 	}
 	played.Metrics = x.newMetrics(false)
 	for j := range points {
-		values := audit.Values(answers[j], x.host.Declared(j))
+		values := audit.Values(answers[j], x.host.Declared(j), games[j])
 		played.Metrics[audit.MetricSide][j] = float64(x.changes[j].side)
 		for i, f := range audit.Features {
-			played.Metrics[f.Name][j] = values[i]
+			if metric := played.Metrics[f.Name]; metric != nil {
+				metric[j] = values[i]
+			}
 		}
 	}
 	return played, nil
+}
+
+// askOfChange asks the queries of an audit in lock step: half of them about the replaced point of each trial, and then
+// about the new one. Without queries all games are nil.
+func (x *session) askOfChange(ctx context.Context) ([]*audit.Game, error) {
+	games, points, dim := make([]*audit.Game, x.trials()), make([][]float64, x.trials()), x.job.pop.Dim()
+	for asked := range x.job.Cell.Queries {
+		half := 2 * asked / x.job.Cell.Queries
+		for j := range points {
+			points[j] = x.changes[j].probes[half*dim : (half+1)*dim]
+		}
+		counts, fill := x.request(points)
+		x.slot.pluginTimer.start()
+		labels, marks, faults, err := x.host.Play(ctx, counts, fill)
+		x.slot.pluginTimer.stop()
+		if err != nil {
+			return nil, err
+		}
+		x.scores.addFaults(faults)
+		for j, c := range counts {
+			if c == 0 {
+				continue
+			}
+			if games[j] == nil {
+				games[j] = &audit.Game{}
+			}
+			games[j].Add(half, labels[0], marks[0] != 0)
+			labels, marks = labels[1:], marks[1:]
+		}
+	}
+	return games, nil
 }
 
 // newMetrics returns the metrics of the task, with the optional ones if all is set.

@@ -37,7 +37,8 @@ func auditCommand() *cobra.Command {
 		Long: `Audit each algorithm of a plugin that claims privacy, on one problem that it accepts: epsilon 1,
 delta 1e-6, n = 10 and 100, at most 4000 trials each. KEY=VALUE changes the sweep, as in
 privacy.epsilon=0.5 or n=[1000]; the output folder keeps its file. If the trials refute a claim, the
-exit code is 6. For other problems write a sweep with task: audit: "shatter init audit" makes one.`,
+exit code is 6. If no such algorithm has the task learn, it audits those of the task predict, with 20
+queries. For other problems write a sweep with task: audit: "shatter init audit" makes one.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			text, err := auditSweep(c.Context(), args[0])
@@ -63,35 +64,50 @@ func auditSweep(ctx context.Context, file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	keys, algorithms := auditable(described.GetAlgorithms())
+	if algorithms == nil {
+		return "", wrong("audit: %q has no algorithm of task learn or predict that claims privacy, so there is nothing "+
+			"to audit", file)
+	}
 	head := fmt.Sprintf(`name: audit-%s
-task: audit
-plugins: [%q]
+%splugins: [%q]
 privacy: {epsilon: 1, delta: 1e-6}
 goal: {alpha: 0.1, beta: 0.1}
 n: [10, 100]
 trials: 4000
 grids:
-`, cmp.Or(wording.Slug(filepath.Base(file)), "plugin"), file)
+`, cmp.Or(wording.Slug(filepath.Base(file)), "plugin"), keys, file)
 	text := head
-	for _, a := range described.GetAlgorithms() {
-		if !claimsPrivacy(a) {
-			continue
-		}
+	for _, a := range algorithms {
 		grid, err := auditGrid(ctx, all, head, a.GetName())
 		if err != nil {
 			return "", err
 		}
 		text += grid
 	}
-	if text == head {
-		return "", wrong("audit: %q has no algorithm of task learn that claims privacy, so there is nothing to audit", file)
-	}
 	return text, nil
 }
 
-// claimsPrivacy reports whether an algorithm can be audited.
-func claimsPrivacy(a *pluginv1.Algorithm) bool {
-	return a.GetPrivate() && slices.Contains(a.GetTasks(), pluginv1.Task_TASK_LEARN)
+// auditable returns the algorithms that claim privacy and play the task learn or, if there is none, the
+// task predict, and the keys of a sweep that audits them; nil: there is none.
+func auditable(all []*pluginv1.Algorithm) (keys string, algorithms []*pluginv1.Algorithm) {
+	for _, t := range []struct {
+		audited pluginv1.Task
+		keys    string
+	}{
+		{pluginv1.Task_TASK_LEARN, "task: audit\n"},
+		{pluginv1.Task_TASK_PREDICT, "task: audit-predict\nqueries: 20\n"},
+	} {
+		for _, a := range all {
+			if a.GetPrivate() && slices.Contains(a.GetTasks(), t.audited) {
+				algorithms = append(algorithms, a)
+			}
+		}
+		if algorithms != nil {
+			return t.keys, algorithms
+		}
+	}
+	return "", nil
 }
 
 // auditGrid returns the grid of an algorithm on the first problem that it accepts.

@@ -113,8 +113,8 @@ func (p *pluginTest) run(c *cobra.Command, args []string) error {
 	if path == "" {
 		return nil
 	}
-	if described, err := all.Describe(c.Context(), path); err == nil &&
-		slices.ContainsFunc(described.GetAlgorithms(), claimsPrivacy) {
+	described, err := all.Describe(c.Context(), path)
+	if _, algorithms := auditable(described.GetAlgorithms()); err == nil && algorithms != nil {
 		fmt.Fprintf(c.ErrOrStderr(), "next: shatter audit %s tests its privacy by trials\n", wording.ShellWord(args[0]))
 	}
 	return nil

@@ -166,7 +166,8 @@ func TestParseMistakes(t *testing.T) {
 			`s:5:4: n: from 500 is not below to 500`}},
 		{"keys of other tasks", base + "rounds: 5\nqueries: 7\nadversary: {kind: tree}", []string{
 			`s:6:9: rounds: belongs to task online, but the rounds of an algorithm stand next to its use`,
-			`s:7:10: queries: belongs to task predict`, `s:8:12: adversary: belongs to the tasks predict and online`}},
+			`s:7:10: queries: belongs to the tasks predict and audit-predict`,
+			`s:8:12: adversary: belongs to the tasks predict and online`}},
 		{"file of another class", strings.Replace(base, "points", "points, file: a.csv", 1), []string{
 			`s:2:32: problem.file: belongs to the class matrix; for a dataset use problem.data.file`}},
 		{"predict without a game", base + "task: predict", []string{`s:1:1: "queries" is needed in task predict: how many are asked`,

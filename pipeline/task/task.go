@@ -75,7 +75,7 @@ type Task struct {
 // A Key is a key of the sweep file. For the key queries of task predict, messages read
 //
 //	"queries" is needed in task predict: how many are asked
-//	queries: belongs to task predict
+//	queries: belongs to the tasks predict and audit-predict
 //
 // Need is the first one's end from "in" on; a Note would follow the second one after a comma.
 type Key struct {
@@ -92,7 +92,7 @@ type Player interface {
 	AskQueries(context.Context) (Played, error)
 	// PlayRounds plays the rounds of the adversary's game.
 	PlayRounds(context.Context) (Played, error)
-	// AskProbes asks the models about their probe points.
+	// AskProbes asks the queries of an audit, if there are any, and the models about their probe points.
 	AskProbes(context.Context) (Played, error)
 }
 
@@ -105,7 +105,7 @@ type Played struct {
 // All lists the tasks in the order in which people see them.
 func All() []*Task { return all[:] }
 
-var all = [...]*Task{&learn, &predict, &online, &auditing}
+var all = [...]*Task{&learn, &predict, &online, &auditing, &auditingQueries}
 
 // Default is the name of the task of a sweep that states none.
 const Default = "learn"

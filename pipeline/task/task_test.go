@@ -20,8 +20,10 @@ func TestTasks(t *testing.T) {
 				t.Error("what a plugin plays, how, or what success is, is missing")
 			case k.Doc == "" || strings.ContainsAny(k.Doc, "\n") || strings.HasSuffix(k.Doc, "."):
 				t.Errorf("the doc is not one line without a full stop: %q", k.Doc)
-			case k.Adversary != (k.Trips != nil) || k.Rounds() && !k.Adversary || k.Adversary != k.Takes("adversary"):
-				t.Error("an adversary has round trips and a key")
+			case k.Rounds() && !k.Adversary || k.Adversary != k.Takes("adversary"):
+				t.Error("an adversary has a key")
+			case (k.Adversary || k.Takes("queries")) != (k.Trips != nil):
+				t.Error("games have round trips")
 			case k.Judged != "" && !slices.Contains(k.MetricNames(false), k.Judged):
 				t.Errorf("%s is not measured in every trial", k.Judged)
 			case len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(names):

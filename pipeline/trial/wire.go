@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shatterlab/shatter/pipeline/problem/adversary"
+	"github.com/shatterlab/shatter/pipeline/theory"
 	"github.com/shatterlab/shatter/schemas"
 	"github.com/shatterlab/shatter/schemas/pluginv1"
 )
@@ -34,6 +35,9 @@ func (c *Cell) Setting(n int64) *pluginv1.Setting {
 		largest = slices.Max(c.N)
 	}
 	c.Kind().SetSize(s, n, largest)
+	if c.Queries > 0 { // the queries of an audit do not depend on answers
+		s.Sees = theory.SeesNothing
+	}
 	if a := c.Adversary; a != nil {
 		s.Offline, s.Sees = a.Offline, adversary.Sight(*a)
 		if s.Problem.GetRealizable() && c.Kind().Rounds() && !adversary.Realizable(*a) { // no hypothesis fits the truths

@@ -1,6 +1,6 @@
 // Command thirdparty is a plugin as an author outside of Shatter writes it, with algorithms that
-// behave and some that do not. A file with the name plus serves only the best behaved, and one with the
-// name cheats serves the algorithms of that package.
+// behave and some that do not. A file with the name plus or sparse serves only that one, and a file with
+// the name cheats serves the algorithms of that package.
 package main
 
 import (
@@ -112,6 +112,9 @@ func main() {
 	switch filepath.Base(os.Args[0]) {
 	case "plus":
 		algo.Serve(plus)
+		return
+	case "sparse":
+		algo.Serve(sparse)
 		return
 	case "cheats":
 		algo.Serve(cheats.Plugins()...)
