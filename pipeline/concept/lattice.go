@@ -1,10 +1,6 @@
 package concept
 
-import (
-	"fmt"
-	"math"
-	"math/big"
-)
+import "fmt"
 
 // lattice describes the points of a class: rows of dim numbers in 0..domain-1.
 type lattice struct {
@@ -78,12 +74,4 @@ func coordinate(v float64, domain uint64) (uint64, bool) {
 func (l *lattice) outside(v float64, k int, row string) error {
 	return fmt.Errorf("coordinate %d of %s: %v is not in the domain of class %q, the integers 0 to %d",
 		k, row, v, l.name, l.domain-1)
-}
-
-// logOf returns ln n, even if n is too large for a float64.
-func logOf(n *big.Int) float64 {
-	var mantissa big.Float
-	exponent := new(big.Float).SetInt(n).MantExp(&mantissa)
-	f, _ := mantissa.Float64()
-	return math.Log(f) + float64(float64(exponent)*math.Ln2)
 }

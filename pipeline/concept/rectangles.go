@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/numeric"
 )
 
 // Rectangles names the class of the axis-parallel boxes of Dim numbers 0..Domain-1.
@@ -178,7 +180,7 @@ func (c *rectangles) Size() *big.Int {
 }
 
 // LogSize implements Class.
-func (c *rectangles) LogSize() float64 { return logOf(c.Size()) }
+func (c *rectangles) LogSize() float64 { return numeric.LogInt(c.Size()) }
 
 // VC implements Class. From X = 3 on it is 2d: the points with one coordinate 0 or 2 and 1 in all
 // others are shattered, and of more than 2d points one lies in the box of the points that are
