@@ -19,14 +19,6 @@ func sauer(d, t int) *big.Int {
 	return sum
 }
 
-// logOf returns ln n for n >= 1.
-func logOf(n *big.Int) float64 {
-	mantissa := new(big.Float)
-	exponent := new(big.Float).SetInt(n).MantExp(mantissa)
-	m, _ := mantissa.Float64()
-	return math.Log(m) + float64(float64(exponent)*math.Ln2)
-}
-
 // hardQueries bounds the number of hard queries of Algorithm 3, except with probability beta, as
 // long as no noise misleads. Each hard query halves the set of labelings with probability at least
 // 1/2, because its coin is independent of the split, and removes at least one labeling. So v is the
@@ -218,7 +210,7 @@ func consistentSize(d int, alpha, beta float64) float64 {
 // (realizable). With mechanism examples the labeling errs on at most alpha/20 of the sample. With
 // generalization examples the paper's Theorem 2 extends that to the distribution.
 func offlineSize(g goal, d int, labelings *big.Int) (mechanism, generalization float64) {
-	mechanism = math.Ceil(2 / (g.epsilon * g.alpha / 20) * (logOf(labelings) + math.Log(2/g.beta)))
+	mechanism = math.Ceil(2 / (g.epsilon * g.alpha / 20) * (numeric.LogInt(labelings) + math.Log(2/g.beta)))
 	complexity := float64(10 * float64(d) * math.Log(48*math.E/g.alpha))
 	generalization = math.Ceil(48 / g.alpha * (complexity + math.Log(5/(g.beta/2))))
 	return mechanism, generalization

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/finite/finitetest"
 )
@@ -105,7 +106,7 @@ func readParameterVectors(t *testing.T) (v parameterVectors) {
 func TestParameterVectors(t *testing.T) {
 	v := readParameterVectors(t)
 	for _, c := range v.V {
-		near(t, "log2 of labelings", logOf(sauer(c.D, c.T))/math.Ln2, c.Log2L)
+		near(t, "log2 of labelings", numeric.LogInt(sauer(c.D, c.T))/math.Ln2, c.Log2L)
 		if got := hardQueries(sauer(c.D, c.T), c.Beta); got != c.V {
 			t.Errorf("%+v: v = %d", c, got)
 		}
