@@ -38,28 +38,22 @@ func listAll(s *site) (*listing, error) {
 	return l, nil
 }
 
-// sums computes the sums of a listing, with a work slice of the given length, which may be 0.
-type sums struct {
-	work int
-	of   func(c, work, out []float64)
-}
-
 // fastSums maps a class to the function that makes the sums over the separator of a site whose
 // points have the numbers z: integers, or bits starting with the lowest one. The classes have a
 // Column and points of one coordinate, or of bits. Classes without an entry search for the best
 // hypothesis.
-var fastSums = map[string]func(s *site, z []int) sums{
-	concept.Thresholds: func(s *site, z []int) sums {
-		return sums{int(s.Spec.Domain), func(c, work, out []float64) { thresholdSums(c, z, work, out) }}
+var fastSums = map[string]func(s *site, z []int) func(c, work, out []float64){
+	concept.Thresholds: func(_ *site, z []int) func(c, work, out []float64) {
+		return func(c, work, out []float64) { thresholdSums(c, z, work, out) }
 	},
-	concept.Points: func(_ *site, z []int) sums {
-		return sums{of: func(c, _, out []float64) { pointSums(c, z, out) }}
+	concept.Points: func(_ *site, z []int) func(c, work, out []float64) {
+		return func(c, _, out []float64) { pointSums(c, z, out) }
 	},
-	concept.Parities: func(s *site, z []int) sums {
+	concept.Parities: func(s *site, z []int) func(c, work, out []float64) {
 		if s.Kind == "standard" {
-			return sums{of: func(c, _, out []float64) { basisSums(c, out) }}
+			return func(c, _, out []float64) { basisSums(c, out) }
 		}
-		return sums{of: func(c, _, out []float64) { paritySums(c, z, out) }}
+		return func(c, _, out []float64) { paritySums(c, z, out) }
 	},
 }
 
@@ -77,8 +71,9 @@ func listAt(s *site) *listing {
 			z[i] += int(v) << j // one coordinate, or bits
 		}
 	}
-	made := sumsOf(s, z)
-	return &listing{size: int(size.Uint64()), column: s.definition.Column, sums: made.of, work: made.work}
+	return &listing{
+		size: int(size.Uint64()), column: s.definition.Column, sums: sumsOf(s, z), work: int(s.Spec.Domain),
+	}
 }
 
 // members returns a listing's column function that lets each hypothesis label the point.
