@@ -36,10 +36,7 @@ func ParseConditions(texts []string) ([]Condition, error) {
 // Where returns the sheet with the rows that satisfy all conditions. A condition that no row
 // satisfies on its own is an error, and so is a column that the sheet does not have.
 func (s *Sheet) Where(conditions ...Condition) (*Sheet, error) {
-	rows := make([]int, s.rows)
-	for i := range rows {
-		rows[i] = i
-	}
+	kept := s
 	for _, c := range conditions {
 		i, err := s.Find(c.Column)
 		if err != nil {
@@ -54,15 +51,15 @@ func (s *Sheet) Where(conditions ...Condition) (*Sheet, error) {
 				return nil, fmt.Errorf("%s=%s: no row has this value; there %s", c.Column, value, s.valuesOf(i))
 			}
 		}
-		rows = slices.DeleteFunc(rows, func(row int) bool {
-			v := s.At(row, i)
-			return !slices.ContainsFunc(c.Values, func(value string) bool { return means(value, v) })
+		kept = kept.Filter(func(row int) bool {
+			v := kept.At(row, i)
+			return slices.ContainsFunc(c.Values, func(value string) bool { return means(value, v) })
 		})
 	}
-	if len(rows) == 0 && s.rows > 0 {
+	if kept.rows == 0 && s.rows > 0 {
 		return nil, fmt.Errorf("no row meets all %d conditions: each is met by some, but not together", len(conditions))
 	}
-	return s.Take(rows), nil
+	return kept, nil
 }
 
 // Find returns the index of the column that the user means by a name: a column's name, or the
