@@ -45,6 +45,7 @@ under --dir are never removed.`,
 	}
 	flags := c.Flags()
 	f.register(flags)
+	f.http.registerControl(flags)
 	flags.StringVar(&f.Dir, "dir", "", "`folder` for the sweeps' output folders (required)")
 	addAge(flags, &f.Keep, "keep", "`age` at which ended sweeps are deleted, like 30d or 12h (default never)")
 	flags.DurationVar(&f.Lease, "lease", 10*time.Second,

@@ -25,7 +25,7 @@ import (
 // httpFlags configures the HTTP server for pages, health checks and metrics.
 type httpFlags struct {
 	observe.Options
-	cert, key, tokenFile string
+	cert, key, tokenFile, controlFile string
 }
 
 func (f *httpFlags) register(flags *pflag.FlagSet) {
@@ -39,6 +39,12 @@ func (f *httpFlags) register(flags *pflag.FlagSet) {
 		"`file` with the password of the page, which other machines need (default none)")
 }
 
+// registerControl adds the flag of a process whose page can change sweeps.
+func (f *httpFlags) registerControl(flags *pflag.FlagSet) {
+	flags.StringVar(&f.controlFile, "http-control-token-file", "",
+		"`file` with the password for pausing, resuming and cancelling on the page (default none)")
+}
+
 // listen begins to answer at --http. Without it, it returns nil.
 func (f *httpFlags) listen(log *slog.Logger) (*observe.Server, error) {
 	if f.Address == "" {
@@ -50,6 +56,11 @@ func (f *httpFlags) listen(log *slog.Logger) (*observe.Server, error) {
 	}
 	if f.tokenFile != "" {
 		if f.Token, err = readToken(f.tokenFile, "--http-token-file"); err != nil {
+			return nil, err
+		}
+	}
+	if f.controlFile != "" {
+		if f.Control, err = readToken(f.controlFile, "--http-control-token-file"); err != nil {
 			return nil, err
 		}
 	}

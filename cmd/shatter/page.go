@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/shatterlab/shatter/cmd/shatter/observe"
 	"github.com/shatterlab/shatter/coordinator"
 	"github.com/shatterlab/shatter/coordinator/folder"
 	"github.com/shatterlab/shatter/coordinator/lead"
@@ -30,11 +31,12 @@ var pageTemplates = html.Must(html.New("").Funcs(html.FuncMap{
 	"count":   func(n int64) string { return wording.Thousands(float64(n)) },
 	"seconds": roughSeconds,
 	"half":    func(s float64) float64 { return s / 2 }, "double": func(s float64) float64 { return 2 * s },
-	"plural": wording.Count,
-	"time":   func(t time.Time) string { return t.UTC().Format(time.DateTime) },
-	"since":  func(t time.Time) string { return time.Since(t).Round(time.Second).String() },
-	"short":  func(text string) string { return wording.OneLine(text, mostShown) },
-	"size":   func(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) },
+	"plural":      wording.Count,
+	"time":        func(t time.Time) string { return t.UTC().Format(time.DateTime) },
+	"since":       func(t time.Time) string { return time.Since(t).Round(time.Second).String() },
+	"short":       func(text string) string { return wording.OneLine(text, mostShown) },
+	"queryLimits": func() string { return fmt.Sprintf("%v and %s of memory", queryTime, queryMemory) },
+	"size":        func(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) },
 }).Parse(pageText))
 
 // A knownPages makes the reports of output folders from their ledgers, as far as their sweeps have
@@ -130,24 +132,35 @@ type liveView struct {
 	Known                 time.Time // time of the ledger that the sections below show; zero: none
 }
 
-// sweepPage returns the page of a sweep: its progress, and the report.
-func sweepPage(name, kind string, v liveView, sections []report.Section) (*report.Page, error) {
+// sweepPage returns the page of a sweep: its progress, the report, and the forms that the reader
+// may send.
+func sweepPage(
+	name, kind string, v liveView, sections []report.Section, c choices,
+) (*report.Page, error) {
 	if v.Progress != nil {
 		v.Stall = v.StallReason()
 	}
-	live, err := report.NewSection(pageTemplates, "live", "Progress", v)
-	if err != nil {
-		return nil, err
-	}
 	p := &report.Page{Name: name, Kind: kind, State: "This page follows the sweep."}
-	p.Sections = append([]report.Section{live}, sections...)
-	return p, nil
+	err := errors.Join(add(p, "live", "Progress", v), add(p, "control", "", c))
+	p.Sections = append(p.Sections, sections...)
+	c.Result = !v.Known.IsZero()
+	return p, errors.Join(err, add(p, "query", "SQL", c))
+}
+
+// add renders a section and adds it to a page.
+func add(p *report.Page, id, title string, data any) error {
+	section, err := report.NewSection(pageTemplates, id, title, data)
+	p.Sections = append(p.Sections, section)
+	return err
 }
 
 // page is the source of the page of a run.
-func (m *runMonitor) page(ctx context.Context, sweep string) (*report.Page, error) {
-	if sweep != "" {
+func (m *runMonitor) page(ctx context.Context, r observe.Request) (*report.Page, error) {
+	switch {
+	case r.Sweep != "", r.Action != "" && r.Action != "query":
 		return nil, nil
+	case r.Action == "query":
+		return queryPage(ctx, m.leading.Name, m.dir, choices{SQL: r.Form.Get("sql")}), nil
 	}
 	m.mu.Lock()
 	v, ended := liveView{Progress: m.leading.Progress, State: lead.Running, Reason: m.leading.Reason}, m.ended
@@ -157,7 +170,7 @@ func (m *runMonitor) page(ctx context.Context, sweep string) (*report.Page, erro
 	if ended != "" {
 		v.State, v.Reason = ended, ""
 	}
-	p, err := sweepPage(m.leading.Name, "Shatter run", v, sections)
+	p, err := sweepPage(m.leading.Name, "Shatter run", v, sections, choices{})
 	if p != nil && ended != "" {
 		p.State, p.Ended = fmt.Sprintf("The run is %s. Its result is in %s.", ended, m.dir), true
 	}
@@ -210,22 +223,28 @@ const (
 )
 
 // page is the source of a coordinator's pages.
-func (x *clusterPages) page(ctx context.Context, sweep string) (*report.Page, error) {
+func (x *clusterPages) page(ctx context.Context, request observe.Request) (*report.Page, error) {
 	r := &remote{conn: x.conn}
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
-	if sweep != "" {
-		return x.sweep(ctx, r, sweep)
+	switch {
+	case request.Action == "compare":
+		return x.compare(ctx, r, request.Form.Get("a"), request.Form.Get("b")), nil
+	case request.Sweep != "":
+		return x.sweep(ctx, r, request)
+	case request.Action != "":
+		return nil, nil
 	}
 	p := &report.Page{Name: "Sweeps and workers", Kind: "Shatter coordinator", State: "This page follows the server."}
 	v := x.view(ctx, r)
-	for _, s := range [][2]string{{"problems", ""}, {"sweeps", "Sweeps"}, {"workers", "Workers"}, {"storage", "Storage"}} {
-		section, err := report.NewSection(pageTemplates, s[0], s[1], v)
-		if err != nil {
+	for _, s := range [][2]string{
+		{"problems", ""}, {"sweeps", "Sweeps"}, {"workers", "Workers"}, {"storage", "Storage"},
+		{"compare", "Compare"},
+	} {
+		if err := add(p, s[0], s[1], v); err != nil {
 			return nil, err
 		}
-		p.Sections = append(p.Sections, section)
 	}
 	return p, nil
 }
@@ -269,6 +288,13 @@ func (x *clusterPages) view(ctx context.Context, r *remote) clusterView {
 	return v
 }
 
+// Done lists the sweeps that have a final result.
+func (v clusterView) Done() []*sweepStatus {
+	return slices.DeleteFunc(slices.Clone(v.Sweeps), func(s *sweepStatus) bool {
+		return s.State != lead.Done
+	})
+}
+
 // Jobs describes what a worker runs.
 func (v clusterView) Jobs(w *fleet.Worker) string {
 	names := map[string]string{}
@@ -290,14 +316,28 @@ func (v clusterView) Jobs(w *fleet.Worker) string {
 	return strings.Join(parts, ", ")
 }
 
-// sweep returns the page of a submitted sweep, with the report of this coordinator's folder of it.
-func (x *clusterPages) sweep(ctx context.Context, r *remote, id string) (*report.Page, error) {
-	record, err := r.find(ctx, id)
+// sweep returns the page of a submitted sweep, with the report of this coordinator's folder of it,
+// or does what a form of the page asks for.
+func (x *clusterPages) sweep(
+	ctx context.Context, r *remote, request observe.Request,
+) (*report.Page, error) {
+	record, err := r.find(ctx, request.Sweep)
 	if unknown := (*queue.IDError)(nil); errors.As(err, &unknown) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
+	}
+	dir := filepath.Join(x.dir, record.ID)
+	var refused error
+	if request.Action == "query" {
+		c := choices{ID: record.ID, SQL: request.Form.Get("sql")}
+		return queryPage(ctx, record.Submission.Name, dir, c), nil
+	}
+	if change := changes[request.Action]; change != nil {
+		if _, refused = r.changeDesiredState(ctx, record.ID, change); refused == nil {
+			return nil, nil
+		}
 	}
 	s, err := r.status(ctx, record)
 	if err != nil {
@@ -308,11 +348,47 @@ func (x *clusterPages) sweep(ctx context.Context, r *remote, id string) (*report
 		v.Progress = s.answer.Progress
 	}
 	sections := report.NoSections()
-	dir := filepath.Join(x.dir, record.ID)
 	if _, err := os.Stat(dir); err == nil {
 		sections, v.Known = x.results.sections(ctx, dir, false)
 	} else if s.Leader != "" {
 		v.Reason = strings.TrimPrefix(v.Reason+"; its ledger is with its leader, "+s.Leader, "; ")
 	}
-	return sweepPage(record.Submission.Name, "Shatter sweep "+record.ID, v, sections)
+	p, err := sweepPage(record.Submission.Name, "Shatter sweep "+record.ID, v, sections, choices{
+		ID: record.ID, State: s.State, Controls: request.Controls, MayControl: request.MayControl,
+	})
+	p.Up = "/"
+	if refused != nil {
+		p.Alarm = remedied(refused)
+	}
+	return p, err
+}
+
+// compare returns the page that compares the results of two sweeps, as shatter compare does.
+func (x *clusterPages) compare(ctx context.Context, r *remote, ids ...string) *report.Page {
+	return questionPage("Comparison", "/", func(p *report.Page) error {
+		var names, dirs []string
+		for _, id := range ids {
+			record, err := r.find(ctx, id)
+			if err != nil {
+				return err
+			}
+			dir := filepath.Join(x.dir, record.ID)
+			if _, err := os.Stat(dir); err != nil || record.End == nil || !folder.HasFinalResult(dir) {
+				return wrong("this coordinator has no final result of sweep %s; shatter results %s --out DIR "+
+					"fetches what there is, for shatter compare", record.ID, record.ID)
+			}
+			names, dirs = append(names, record.Submission.Name), append(dirs, dir)
+		}
+		found, err := compareFolders(dirs, nil)
+		if err != nil {
+			return explainComparison(err)
+		}
+		pairs, err := found.Sheet()
+		if err != nil {
+			return err
+		}
+		p.Name = names[0] + " (A) and " + names[1] + " (B)"
+		return errors.Join(add(p, "notes", "", []string{found.Summary()}),
+			addTable(p, pairs, false, pairs.Len(), "shatter compare A B -o csv prints all of them."))
+	})
 }

@@ -119,15 +119,20 @@ func TestEventsOfRun(t *testing.T) {
 	}
 }
 
-// text is an expression for the text of an element of a page.
+// evaluate returns the value of an expression on a page.
+func evaluate[T any](t *testing.T, tab context.Context, expression string) T {
+	t.Helper()
+	value, err := chromedp.Run(tab, chromedp.Evaluate[T](expression))
+	if err != nil {
+		t.Fatalf("%s: %v", expression, err)
+	}
+	return value
+}
+
+// text returns the text of an element of a page; "": there is no such element.
 func text(t *testing.T, tab context.Context, selector string) string {
 	t.Helper()
-	text, err := chromedp.Run(tab, chromedp.Evaluate[string](
-		fmt.Sprintf(`(document.querySelector(%q) || {textContent: ''}).textContent`, selector)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return evaluate[string](t, tab, fmt.Sprintf(`(document.querySelector(%q) || {textContent: ''}).textContent`, selector))
 }
 
 // A browser shows a run from its beginning to its end, and the result afterwards.
@@ -162,9 +167,11 @@ func TestCoordinatorInBrowser(t *testing.T) {
 	}
 	address := l.Addr().String()
 	l.Close()
+	const token = "0123456789abcdef"
+	file := write(t, filepath.Join(c.dir, "token"), token)
 	lead := func() *exec.Cmd {
 		cmd := exec.Command(binary(t), "coordinator", "--server", c.url, "--dir", filepath.Join(c.dir, "sweeps"),
-			"--lease", "1s", "--http", address)
+			"--lease", "1s", "--http", address, "--http-control-token-file", file)
 		start(t, cmd)
 		return cmd
 	}
@@ -186,15 +193,40 @@ func TestCoordinatorInBrowser(t *testing.T) {
 	if want := "page: http://" + address + "/sweeps/" + id + "\n"; opened != want {
 		t.Errorf("%q is opened, want %q", opened, want)
 	}
-	if err := chromedp.Do(browser, chromedp.Navigate("http://"+address)); err != nil {
-		t.Fatal(err)
+	open := func(path string) {
+		t.Helper()
+		if err := chromedp.Do(browser, chromedp.Navigate("http://"+path)); err != nil {
+			t.Fatal(err)
+		}
 	}
+	open(address)
 	waitFor(t, "why the sweep waits", func() bool {
 		return strings.Contains(text(t, browser, "#sweeps"), "no worker is running")
 	})
-	if err := chromedp.Do(browser, chromedp.Navigate("http://"+address+"/sweeps/"+id)); err != nil {
-		t.Fatal(err)
+	const refused = "needs the token of --http-control-token-file"
+	send := func(password, path, body, want string) {
+		t.Helper()
+		if page := post(t, "http://me:"+password+"@"+address+path, body); !strings.Contains(page, want) {
+			t.Errorf("%s %s: want %q in %.3000s", path, body, want, page)
+		}
 	}
+	sweep := "/sweeps/" + id
+	send("", sweep+"/pause", "", refused)
+	open("me:" + token + "@" + address + "/control") // the browser keeps the password
+	open(address + sweep)
+	chrome.CheckAccessibility(t, browser)
+	state := func(want string) {
+		t.Helper()
+		waitFor(t, "that the sweep is "+want, func() bool { return text(t, browser, "#live strong") == want })
+	}
+	evaluate[bool](t, browser, `document.querySelector("#control form[action$=pause] button").click(), true`)
+	state("paused")
+	send(token, sweep+"/resume", "", `id="control"`)
+	state("waiting")
+	send(token, sweep+"/cancel", "", "Resume")
+	send(token, sweep+"/pause", "", "was cancelled; shatter resume "+id)
+	state("cancelled")
+	send(token, sweep+"/resume", "", "Yes, cancel it")
 	c.signal(first, syscall.SIGKILL)
 	waitFor(t, "that the coordinator is gone", func() bool {
 		return strings.Contains(text(t, browser, "#state"), "does not answer")
@@ -205,6 +237,25 @@ func TestCoordinatorInBrowser(t *testing.T) {
 		return text(t, browser, "#live strong") == "done" &&
 			strings.Contains(text(t, browser, "#made"), c.local(clusterSweep))
 	})
+	send("", "/compare", "a="+id+"&b="+id, "2 pairs of cells compared")
+	send("", "/compare", "a="+id+"&b=x", "no sweep &#34;x&#34; on this server")
+	send("", sweep+"/query", "sql=select+*+from+range(2000)", "the first 1,000 of 2,000 rows")
+	send("", sweep+"/query", "sql=copy+cells+to+'x'", "reads the views of this result and nothing else")
+}
+
+// post sends a form, and returns the page that answers it.
+func post(t *testing.T, url, body string) string {
+	t.Helper()
+	answer, err := http.Post(url, "application/x-www-form-urlencoded", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	page, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
 }
 
 // Names that contain markup stay names on a coordinator's page.

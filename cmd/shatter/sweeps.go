@@ -248,23 +248,39 @@ func (s *sweepStatus) write(c *cobra.Command) error {
 	return w.Flush()
 }
 
+// pause sets the desired state of a sweep to paused.
+func pause(x *lead.Record, w *lead.DesiredState) error {
+	if w.Do == lead.Cancel || w.Do == lead.Delete {
+		return wrong("sweep %s was cancelled; shatter resume %s goes on with it", x.ID, x.ID)
+	}
+	w.Do = lead.Pause
+	return notEnded(x)
+}
+
+// cancel sets the desired state of a sweep to cancelled.
+func cancel(x *lead.Record, w *lead.DesiredState) error {
+	w.Do = lead.Cancel
+	return notEnded(x)
+}
+
+// resume sets the desired state of a sweep to running. renewed reports whether w has a new budget.
+func resume(x *lead.Record, w *lead.DesiredState, renewed bool) error {
+	if !renewed && x.Desired.Do == lead.Pause && x.Desired.Spent {
+		return wrong("%s: give more with shatter resume %s --budget LIMIT", x.Desired.Why, x.ID)
+	}
+	w.Do = lead.Run
+	if x.End != nil && x.End.Failure != "" {
+		return nil
+	}
+	return notEnded(x)
+}
+
 func pauseCommand() *cobra.Command {
-	return desiredStateCommand("pause", "Pause a submitted sweep",
-		func(x *lead.Record, w *lead.DesiredState) error {
-			if w.Do == lead.Cancel || w.Do == lead.Delete {
-				return wrong("sweep %s was cancelled; shatter resume %s goes on with it", x.ID, x.ID)
-			}
-			w.Do = lead.Pause
-			return notEnded(x)
-		})
+	return desiredStateCommand("pause", "Pause a submitted sweep", pause)
 }
 
 func cancelCommand() *cobra.Command {
-	return desiredStateCommand("cancel", "Cancel a submitted sweep and keep its outcomes",
-		func(x *lead.Record, w *lead.DesiredState) error {
-			w.Do = lead.Cancel
-			return notEnded(x)
-		})
+	return desiredStateCommand("cancel", "Cancel a submitted sweep and keep its outcomes", cancel)
 }
 
 func resumeCommand() *cobra.Command {
@@ -279,17 +295,10 @@ func resumeCommand() *cobra.Command {
 			if flags.Changed("weight") {
 				w.Weight = desired.Weight
 			}
-			switch {
-			case flags.Changed("budget"):
+			if flags.Changed("budget") {
 				w.Budget = desired.Budget
-			case x.Desired.Do == lead.Pause && x.Desired.Spent:
-				return wrong("%s: give more with --budget", x.Desired.Why)
 			}
-			w.Do = lead.Run
-			if x.End != nil && x.End.Failure != "" {
-				return checkWeight(desired.Weight)
-			}
-			return errors.Join(notEnded(x), checkWeight(desired.Weight))
+			return errors.Join(resume(x, w, flags.Changed("budget")), checkWeight(desired.Weight))
 		})
 	c.Long = c.Short + `.
 With --priority, --weight or --budget, change what it may take, also of one that runs; what is not

@@ -316,12 +316,17 @@ func TestWhoSeesPages(t *testing.T) {
 		{Options{Address: ":0", Public: true, TLS: &tls.Config{}, Token: token}, "me.example", token, 200},
 		{Options{Address: ":0", Public: true, TLS: &tls.Config{}, Token: token}, "me.example", token + "x", 401},
 		{Options{Address: "127.0.0.1:0", Token: token}, "127.0.0.1", "", 401},
+		{Options{Address: "127.0.0.1:0", Control: token}, "127.0.0.1", "", 200},
+		{Options{Address: "127.0.0.1:0", Control: token}, "127.0.0.1", token, 200},
+		{Options{Address: "127.0.0.1:0", Token: "f" + token, Control: token}, "127.0.0.1", "", 401},
+		{Options{Address: ":0", Public: true, TLS: &tls.Config{}, Control: token}, "me.example", "", 401},
+		{Options{Address: ":0", Public: true, TLS: &tls.Config{}, Control: token}, "me.example", token, 200},
 	} {
 		s, err := Listen(tt.options)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Show(func(context.Context, string) (*report.Page, error) { return &report.Page{Ended: true}, nil })
+		s.Show(func(context.Context, Request) (*report.Page, error) { return &report.Page{Ended: true}, nil })
 		for _, path := range []string{"/", "/sweeps/x", "/events"} {
 			r := httptest.NewRequest(http.MethodGet, path, nil)
 			if r.Host = tt.host; tt.auth != "" {
@@ -335,8 +340,63 @@ func TestWhoSeesPages(t *testing.T) {
 		}
 		s.Close()
 	}
-	if _, err := Listen(Options{Address: ":0", Public: true, Token: token}); err == nil ||
-		!strings.Contains(err.Error(), "--http-cert") {
-		t.Errorf("a token without TLS: %v", err)
+	for _, o := range []Options{{Token: token}, {Control: token}} {
+		o.Address, o.Public = ":0", true
+		if _, err := Listen(o); err == nil || !strings.Contains(err.Error(), "--http-cert") {
+			t.Errorf("a token without TLS: %v", err)
+		}
+	}
+}
+
+// Only clients with the token for it control sweeps, and no other site can send their forms.
+func TestWhoControls(t *testing.T) {
+	const view, control = "0123456789abcdef", "fedcba9876543210"
+	for _, tt := range []struct {
+		options            Options
+		path, token, site  string
+		want               int
+		action, redirected string
+	}{
+		{Options{}, "POST /sweeps/x/pause", "", "", 403, "", ""},
+		{Options{Token: view}, "POST /sweeps/x/pause", view, "", 403, "", ""},
+		{Options{Control: control}, "POST /sweeps/x/pause", "", "", 401, "", ""},
+		{Options{Token: view, Control: control}, "POST /sweeps/x/pause", view, "same-origin", 401, "", ""},
+		{Options{Control: control}, "POST /sweeps/x/pause", control, "same-origin", 303, "pause", "/sweeps/x"},
+		{Options{Control: control}, "POST /sweeps/x/cancel", control, "", 303, "cancel", "/sweeps/x"},
+		{Options{Control: control}, "POST /sweeps/x/cancel", control, "cross-site", 403, "", ""},
+		{Options{Control: control}, "POST /sweeps/x/delete", control, "", 404, "", ""},
+		{Options{Control: control}, "GET /sweeps/x/pause", control, "", 405, "", ""},
+		{Options{}, "POST /compare", "", "same-origin", 303, "compare", "/"},
+		{Options{}, "POST /compare", "", "same-site", 403, "", ""},
+		{Options{Token: view}, "POST /query", "", "", 401, "", ""},
+		{Options{}, "GET /control", "", "", 403, "", ""},
+		{Options{Control: control}, "GET /control", "", "", 401, "", ""},
+		{Options{Token: view, Control: control}, "GET /control?sweep=x", view, "", 401, "", ""},
+		{Options{Control: control}, "GET /control?sweep=//evil.example", control, "", 303, "", "/sweeps/%2F%2Fevil.example"},
+	} {
+		tt.options.Address = "127.0.0.1:0"
+		s, err := Listen(tt.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		action := ""
+		s.Show(func(_ context.Context, r Request) (*report.Page, error) {
+			action = r.Action
+			return nil, nil
+		})
+		method, path, _ := strings.Cut(tt.path, " ")
+		r := httptest.NewRequest(method, path, nil)
+		if r.Host = "127.0.0.1"; tt.token != "" {
+			r.SetBasicAuth("any", tt.token)
+		}
+		if tt.site != "" {
+			r.Header.Set("Sec-Fetch-Site", tt.site)
+		}
+		w := httptest.NewRecorder()
+		s.http.Handler.ServeHTTP(w, r)
+		if to := w.Header().Get("Location"); w.Code != tt.want || action != tt.action || to != tt.redirected {
+			t.Errorf("%+v: %d, %q, to %q", tt, w.Code, action, to)
+		}
+		s.Close()
 	}
 }

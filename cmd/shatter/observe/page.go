@@ -11,20 +11,34 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
 	"github.com/shatterlab/shatter/pipeline/result/report"
 )
 
-// A PageSource returns the page of the process at one moment: the page of a sweep, or, if sweep is
-// "", the root. It returns nil if there is no such page. Concurrent use must be safe.
-type PageSource func(ctx context.Context, sweep string) (*report.Page, error)
+// A Request asks for a page, or sends a form of one.
+type Request struct {
+	Sweep      string     // ID of the sweep that the page shows; "": the root
+	Action     string     // pause, resume, cancel, query or compare; "": the page as it is now
+	Form       url.Values // content of the form
+	Controls   bool       // the client has the token of those who may pause, resume and cancel
+	MayControl bool       // there is such a token
+}
+
+// A PageSource returns the page of the process at one moment, or the page that answers a form. It
+// returns nil if there is no such page, or after an action if the page of the sweep shows its
+// effect.
+// Concurrent use must be safe.
+type PageSource func(ctx context.Context, r Request) (*report.Page, error)
 
 const (
 	maxStreams = 16       // maximum number of pages that are followed
 	maxRefresh = 48 << 10 // bytes of a refresh; the reader gets larger sections by loading the page again
 	pageEvery  = time.Second
+	maxForm    = 256 << 10
+	formTime   = 2 * time.Minute // maximum time of the answer to a form
 )
 
 // Show sets the source of the pages that the server shows from now on.
@@ -37,57 +51,91 @@ func (s *Server) Show(pages PageSource) {
 	s.pages = pages
 }
 
-// page returns a page that follows the process, or responds with an error and returns nil.
+// page returns a page that follows the process, or responds with an error or a redirection and
+// returns nil.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, sweep string) *report.Page {
 	s.mu.Lock()
 	pages := s.pages
 	s.mu.Unlock()
-	if status, why := s.refuse(r); why != "" {
-		if status == http.StatusUnauthorized {
-			w.Header().Set("WWW-Authenticate", `Basic realm="shatter"`)
-		}
-		http.Error(w, "shatter: "+why+"\nopen to all: /healthz /readyz /metrics", status)
+	controls, ok := s.admit(w, r)
+	if !ok {
 		return nil
 	}
 	if pages == nil {
 		http.Error(w, "shatter: this process has no page\nsee /healthz /readyz /metrics", http.StatusNotFound)
 		return nil
 	}
-	p, err := pages(r.Context(), sweep)
+	request := Request{Sweep: sweep, Controls: controls, MayControl: s.controls != ""}
+	if r.Method == http.MethodPost {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		if err := r.ParseForm(); err != nil {
+			http.Error(w, "shatter: "+err.Error(), http.StatusBadRequest)
+			return nil
+		}
+		request.Action, request.Form = path.Base(r.URL.Path), r.PostForm
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(formTime))
+	}
+	p, err := pages(r.Context(), request)
 	switch {
 	case err != nil:
 		http.Error(w, "shatter: "+err.Error(), http.StatusServiceUnavailable)
+	case p == nil && request.Action != "":
+		http.Redirect(w, r, pathOf(sweep), http.StatusSeeOther)
 	case p == nil:
 		http.Error(w, "shatter: there is no such page", http.StatusNotFound)
 	}
 	return p
 }
 
-// refuse returns the reason why a client may not see pages; "": it may. Without a token only this
-// machine may, under a name that no other site can take.
-func (s *Server) refuse(r *http.Request) (status int, why string) {
-	if s.token != "" {
-		_, given, basic := r.BasicAuth()
-		if !basic {
-			given = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-		}
-		if subtle.ConstantTimeCompare([]byte(given), []byte(s.token)) == 1 {
-			return 0, ""
-		}
-		return http.StatusUnauthorized, "the page needs the token of --http-token-file as a password, with any name"
+// pathOf returns the path of the page of a sweep; "": the root.
+func pathOf(sweep string) string {
+	if sweep == "" {
+		return "/"
+	}
+	return "/sweeps/" + url.PathEscape(sweep)
+}
+
+// admit reports whether a client may see pages, and whether it may control sweeps. If it may not
+// see pages, admit responds. Without a token only this machine may see them, under a name that no
+// other site can take.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request) (controls, ok bool) {
+	_, given, basic := r.BasicAuth()
+	if !basic {
+		given = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	}
+	is := func(token string) bool {
+		return token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(token)) == 1
 	}
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
 		host = r.Host
 	}
+	const open = "\nopen to all: /healthz /readyz /metrics"
+	const password = " as a password, with any name" + open
 	switch {
+	case is(s.controls):
+		return true, true
+	case is(s.token):
+		return false, true
+	case s.token != "":
+		challenge(w, "the page needs the token of --http-token-file"+password)
+	case !s.loopback && s.controls != "":
+		challenge(w, "the page needs the token of --http-control-token-file"+password)
 	case !s.loopback:
-		return http.StatusForbidden,
-			"beyond this machine the page needs --http-cert, --http-key and --http-token-file"
+		http.Error(w, "shatter: beyond this machine the page needs --http-cert, --http-key and "+
+			"--http-token-file"+open, http.StatusForbidden)
 	case !isLoopback(strings.Trim(host, "[]")):
-		return http.StatusForbidden, "open the page as localhost or 127.0.0.1"
+		http.Error(w, "shatter: open the page as localhost or 127.0.0.1"+open, http.StatusForbidden)
+	default:
+		return false, true
 	}
-	return 0, ""
+	return false, false
+}
+
+// challenge asks the client for a password.
+func challenge(w http.ResponseWriter, why string) {
+	w.Header().Set("WWW-Authenticate", `Basic realm="shatter"`)
+	http.Error(w, "shatter: "+why, http.StatusUnauthorized)
 }
 
 func isLoopback(host string) bool {
@@ -95,19 +143,60 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
+// control serves the forms that change a sweep.
+func (s *Server) control(w http.ResponseWriter, r *http.Request) {
+	switch controls, ok := s.admit(w, r); {
+	case !ok:
+	case controls:
+		s.showPage(w, r)
+	default:
+		s.refuseControl(w)
+	}
+}
+
+// signIn asks for the token of those who may control sweeps, and then shows the page again.
+func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
+	switch controls, ok := s.admit(w, r); {
+	case !ok:
+	case controls:
+		http.Redirect(w, r, pathOf(r.URL.Query().Get("sweep")), http.StatusSeeOther)
+	default:
+		s.refuseControl(w)
+	}
+}
+
+// refuseControl responds to a client that may not control sweeps.
+func (s *Server) refuseControl(w http.ResponseWriter) {
+	if s.controls == "" {
+		http.Error(w, "shatter: sweeps cannot be controlled here: start with --http-control-token-file",
+			http.StatusForbidden)
+		return
+	}
+	challenge(w, "controlling sweeps needs the token of --http-control-token-file as a password, "+
+		"with any name")
+}
+
+// showPage responds with a page, which follows the process unless it answers a question.
 func (s *Server) showPage(w http.ResponseWriter, r *http.Request) {
 	sweep := r.PathValue("id")
 	p := s.page(w, r, sweep)
 	if p == nil {
 		return
 	}
-	p.Live = "/events?" + url.Values{"sweep": {sweep}, "seen": {strings.Join(hashes(p), ".")}}.Encode()
+	p.Served = true
+	if p.State != "" {
+		seen := strings.Join(hashes(p), ".")
+		p.Live = "/events?" + url.Values{"sweep": {sweep}, "seen": {seen}}.Encode()
+	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", p.Policy()+"; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Referrer-Policy", "same-origin") // a stricter one hides the origin of forms
 	h.Set("Cache-Control", "no-store")
+	if p.Alarm != "" {
+		w.WriteHeader(http.StatusUnprocessableEntity)
+	}
 	_ = p.Write(w) // the client is gone
 }
 

@@ -25,6 +25,7 @@ type Server struct {
 	ended chan struct{}
 
 	token    string        // secret of clients that may see pages; "": loopback only
+	controls string        // secret of clients that may also control sweeps; "": none may
 	loopback bool          // only this machine can connect
 	streams  chan struct{} // holds an element for each page that is followed
 	closing  chan struct{} // closed when the server is about to close
@@ -62,6 +63,7 @@ type Options struct {
 	Public  bool        // permission to listen on any address
 	TLS     *tls.Config // nil: no encryption
 	Token   string      // secret of clients that may see pages; "": none
+	Control string      // secret of clients that may also control sweeps; "": none
 }
 
 // Listen starts to respond. Until Watch is called, the process is healthy and not ready; it has no
@@ -86,12 +88,13 @@ func Listen(o Options) (*Server, error) {
 	addr, _ := l.Addr().(*net.TCPAddr)
 	s := &Server{
 		URL: "http://" + l.Addr().String(), ended: make(chan struct{}), closing: make(chan struct{}), token: o.Token,
-		loopback: addr != nil && addr.IP.IsLoopback(), streams: make(chan struct{}, maxStreams),
+		controls: o.Control, loopback: addr != nil && addr.IP.IsLoopback(),
+		streams: make(chan struct{}, maxStreams),
 	}
 	switch {
 	case o.TLS != nil:
 		s.URL, l = "https://"+l.Addr().String(), tls.NewListener(l, o.TLS)
-	case o.Token != "" && !s.loopback:
+	case o.Token+o.Control != "" && !s.loopback:
 		_ = l.Close()
 		return nil, &AddressError{address, "a token would cross the network in the clear; add --http-cert and --http-key"}
 	}
@@ -139,7 +142,15 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /{$}", s.showPage)
 	mux.HandleFunc("GET /sweeps/{id}", s.showPage)
 	mux.HandleFunc("GET /events", s.follow)
-	return mux
+	mux.HandleFunc("GET /control", s.signIn)
+	for _, question := range []string{"/query", "/compare", "/sweeps/{id}/query"} {
+		mux.HandleFunc("POST "+question, s.showPage)
+	}
+	for _, action := range []string{"pause", "resume", "cancel"} {
+		mux.HandleFunc("POST /sweeps/{id}/"+action, s.control)
+	}
+	// Browsers add a password to the forms of other sites too.
+	return http.NewCrossOriginProtection().Handler(mux)
 }
 
 // Watch sets the checks and the registry that the server reports from now on.

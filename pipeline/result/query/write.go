@@ -6,7 +6,11 @@ import (
 	"io"
 	"strings"
 
+	"github.com/apache/arrow/go/v17/arrow/ipc"
+
 	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
+	"github.com/shatterlab/shatter/schemas"
 )
 
 // An Answer is an answer that can be shown, such as [Rows].
@@ -48,4 +52,33 @@ func writePlan(w io.Writer, a Answer) error {
 	}
 	_, err = io.WriteString(w, text.String())
 	return err
+}
+
+// ReadFirst reads an answer in the format arrow. It returns its first rows, at most maxRows and
+// about maxBytes of text, and the number of all rows.
+func ReadFirst(r io.Reader, maxRows, maxBytes int) (first *sheet.Sheet, all int, err error) {
+	in, err := ipc.NewReader(r)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read answer: %w", err)
+	}
+	defer in.Release()
+	var columns []schemas.Column
+	for _, f := range in.Schema().Fields() {
+		columns = append(columns, schemas.Column{Name: f.Name, Type: sheet.ColumnType(f.Type)})
+	}
+	var rows [][]any
+	for in.Next() {
+		rec := in.Record()
+		all += int(rec.NumRows())
+		for i := 0; i < int(rec.NumRows()) && len(rows) < maxRows && maxBytes > 0; i++ {
+			row := make([]any, len(columns))
+			for j, c := range rec.Columns() {
+				row[j] = sheet.ValueAt(c, i)
+				text, _ := row[j].(string)
+				maxBytes -= len(text) + 8
+			}
+			rows = append(rows, row)
+		}
+	}
+	return sheet.Of("answer", columns, rows...), all, in.Err()
 }

@@ -153,6 +153,9 @@ func TestPagesInBrowser(t *testing.T) {
 				t.Errorf("the page sticks out by %d pixels", wide)
 			}
 			if c.sweep.table.Len() < 100 { // layout of a long table is slow
+				if c.name == "undecided" { // it has the most kinds of elements
+					chrome.CheckAccessibility(t, b.ctx)
+				}
 				b.looks(t)
 				b.do(chromedp.EmulateViewport(375, 800))
 				if wide := eval[int](b, overflow); wide > 0 {

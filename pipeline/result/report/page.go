@@ -24,6 +24,7 @@ import (
 	"github.com/shatterlab/shatter/pipeline/disk"
 	"github.com/shatterlab/shatter/pipeline/result"
 	"github.com/shatterlab/shatter/pipeline/result/render"
+	"github.com/shatterlab/shatter/pipeline/result/sheet"
 	"github.com/shatterlab/shatter/pipeline/trial"
 	"github.com/shatterlab/shatter/pipeline/wording"
 )
@@ -53,8 +54,11 @@ const (
 // A Page is a page of HTML: a file, or the state of a process that a browser follows.
 type Page struct {
 	Name, Kind string
+	Up         string // path of the page from which the reader comes; "": none
+	Served     bool   // a process serves the page and answers its forms
 	Live       string // URL of the server-sent events that replace its sections; "": none
 	State      string // a live page's first line
+	Alarm      string // why the process did not do what the reader asked for; "": it did
 	Ended      bool   // the live page will not change any more
 	Sections   []Section
 }
@@ -94,8 +98,12 @@ func (p *Page) Nav() (Section, error) {
 // Policy returns the content security policy of the page.
 func (p *Page) Policy() string {
 	sum := sha256.Sum256([]byte(pageScript))
-	policy := fmt.Sprintf("default-src 'none'; script-src 'sha256-%s'; style-src 'unsafe-inline'; form-action 'none'; "+
-		"base-uri 'none'", base64.StdEncoding.EncodeToString(sum[:]))
+	forms := "none"
+	if p.Served {
+		forms = "self"
+	}
+	policy := fmt.Sprintf("default-src 'none'; script-src 'sha256-%s'; style-src 'unsafe-inline'; "+
+		"form-action '%s'; base-uri 'none'", base64.StdEncoding.EncodeToString(sum[:]), forms)
 	if p.Live != "" {
 		policy += "; connect-src 'self'"
 	}
@@ -282,9 +290,31 @@ func pack(t *template.Template, name string, data any) (string, error) {
 	return b.String(), err
 }
 
+// NewTable returns the section "table" with a sheet, as the terminal shows it or, if whole is set,
+// with every column and digit. The sheet has the first of all rows; rest names a way to the others.
+func NewTable(s *sheet.Sheet, whole bool, all int, rest string) (Section, error) {
+	t, err := templates()
+	if err != nil {
+		return Section{}, err
+	}
+	var v tableView
+	if f := newFrame(s); whole {
+		v.fill(f, s.Columns, func(row, column int) string {
+			return cmp.Or(wording.OneLine(sheet.Text(s.At(row, column)), maxText), "-")
+		}, maxRows)
+	} else {
+		v = newTableView(f, nil, nil, maxRows)
+	}
+	v.All, v.rest = all, rest
+	return NewSection(t, "table", "Table", view{Table: v})
+}
+
+// maxText is the maximum number of characters of a value in a table.
+const maxText = 1000
+
 // A tableView is the table for reading, as the terminal shows it.
 type tableView struct {
-	name         string // name of its sheet
+	rest         string // sentence that names a way to the rows that are not on the page
 	Above, Below []string
 	Columns      []schemas.Column
 	Rows         []tableRow
@@ -314,9 +344,8 @@ func (v tableView) Cut() string {
 	if v.All <= len(v.Rows) {
 		return ""
 	}
-	return fmt.Sprintf("These are the first %s of %s rows. shatter table DIR --what %s -o csv prints all of them, and "+
-		"shatter report DIR --where CONDITION --out FILE makes a page of some.", wording.Thousands(float64(len(v.Rows))),
-		wording.Thousands(float64(v.All)), v.name)
+	return fmt.Sprintf("These are the first %s of %s rows. %s", wording.Thousands(float64(len(v.Rows))),
+		wording.Thousands(float64(v.All)), v.rest)
 }
 
 // Orders of the page's columns. Columns without a name here take the place of the star, so that the
@@ -358,7 +387,9 @@ func docs(columns ...[]schemas.Column) map[string]string {
 
 func newTableView(f *frame, docs map[string]string, order []string, most int) (v tableView) {
 	above, below, shown, text := render.Summary(f.Sheet)
-	v.name, v.Above, v.Below, v.All = f.Name, above, below, f.Len()
+	v.Above, v.Below = above, below
+	v.rest = fmt.Sprintf("shatter table DIR --what %s -o csv prints all of them, and "+
+		"shatter report DIR --where CONDITION --out FILE makes a page of some.", f.Name)
 	places := make([]int, len(shown)) // indices into a row of Summary, in the order of the page
 	for i := range places {
 		places[i] = i
@@ -370,18 +401,28 @@ func newTableView(f *frame, docs map[string]string, order []string, most int) (v
 		return slices.Index(order, "*")
 	}
 	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
+	var columns []schemas.Column
 	for _, place := range places {
 		c := f.Columns[shown[place]]
 		if c.Doc = docs[c.Name]; c.Doc == "" && trial.IsParam(c.Name) {
 			c.Doc = "parameter " + strings.TrimPrefix(c.Name, schemas.ParamPrefix)
 		}
-		v.Columns = append(v.Columns, c)
+		columns = append(columns, c)
 	}
+	v.fill(f, columns, func(row, column int) string { return text(row, places[column]) }, most)
+	return v
+}
+
+// fill adds at most the given number of rows, in which text returns the value in a column.
+func (v *tableView) fill(
+	f *frame, columns []schemas.Column, text func(row, column int) string, most int,
+) {
+	v.Columns, v.All = columns, f.Len()
 	seen := map[string]bool{"": true}
 	for i := range min(v.All, most) {
-		line := tableRow{Values: make([]tableValue, len(places))}
-		for j, place := range places {
-			c, text := v.Columns[j], text(i, place)
+		line := tableRow{Values: make([]tableValue, len(columns))}
+		for j, c := range columns {
+			text := text(i, j)
 			line.Values[j] = tableValue{
 				Text: text, Number: c.Type == schemas.IntColumn || c.Type == schemas.FloatColumn,
 				Status: c.Name == "status" && text != "-", Cell: c.Name == "cell", Long: len(text) > 60,
@@ -395,7 +436,6 @@ func newTableView(f *frame, docs map[string]string, order []string, most int) (v
 			v.Statuses = append(v.Statuses, status)
 		}
 	}
-	return v
 }
 
 // symbol returns a sign for a status, so that the page does not depend on color alone.
