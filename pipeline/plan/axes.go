@@ -471,23 +471,23 @@ func typedParam(v schemas.Value, p *pluginv1.Parameter) (any, error) {
 	case *pluginv1.Value_Int:
 		n, err := schemas.ParseInt(cmp.Or(v.Whole, v.Text))
 		if err != nil || v.Quoted {
-			return nil, cmp.Or(err, fmt.Errorf("a whole number was expected, not the text %q", sweep.Shorten(v.Text)))
+			return nil, cmp.Or(err, fmt.Errorf("a whole number was expected, not the text %q", wording.Shorten(v.Text)))
 		}
 		return n, sweep.InRange(float64(n), v.Text, p.Min, p.Max)
 	case *pluginv1.Value_Float:
 		x, err := schemas.ParseFloat(v.Text)
 		if err != nil || v.Quoted {
-			return nil, cmp.Or(err, fmt.Errorf("a number was expected, not the text %q", sweep.Shorten(v.Text)))
+			return nil, cmp.Or(err, fmt.Errorf("a number was expected, not the text %q", wording.Shorten(v.Text)))
 		}
 		return x, sweep.InRange(x, v.Text, p.Min, p.Max)
 	case *pluginv1.Value_Bool:
 		if v.Quoted || v.Text != "true" && v.Text != "false" {
-			return nil, fmt.Errorf("true or false was expected, not %q", sweep.Shorten(v.Text))
+			return nil, fmt.Errorf("true or false was expected, not %q", wording.Shorten(v.Text))
 		}
 		return v.Text == "true", nil
 	case *pluginv1.Value_String_:
 		if len(p.GetChoices()) > 0 && !slices.Contains(p.GetChoices(), v.Text) {
-			return nil, fmt.Errorf("unknown value %q%s", sweep.Shorten(v.Text), wording.DidYouMean(v.Text, p.GetChoices()))
+			return nil, fmt.Errorf("unknown value %q%s", wording.Shorten(v.Text), wording.DidYouMean(v.Text, p.GetChoices()))
 		}
 		return v.Text, nil
 	}

@@ -133,7 +133,7 @@ func (l *layout) enter(b *sweep.Block, each []string, r *sweep.Reporter) []*entr
 				continue
 			}
 			r.At(e.path, "the name %q is in use by %s: rename one of them with \"as\"",
-				sweep.Shorten(e.label()), first)
+				wording.Shorten(e.label()), first)
 			continue
 		}
 		labels[e.label()] = e.path
@@ -169,7 +169,7 @@ func (e *entry) lookUp(known *catalog, r *sweep.Reporter) bool {
 		return false // it may belong to a missing plugin
 	}
 	if !ok {
-		r.At(where, "unknown algorithm %q%s", sweep.Shorten(e.use.Use),
+		r.At(where, "unknown algorithm %q%s", wording.Shorten(e.use.Use),
 			cmp.Or(wording.DidYouMean(e.use.Use, known.names()), "; `shatter plugin list` lists all algorithms"))
 		return false
 	}
@@ -220,7 +220,7 @@ func (l *layout) lookUpProblem(b *sweep.Block, r *sweep.Reporter) *Described {
 	}
 	if r.Sound("plugins") { // otherwise it may belong to a missing plugin
 		slices.Sort(names)
-		r.At(where, "unknown problem %q%s", sweep.Shorten(use.Use), cmp.Or(wording.DidYouMean(use.Use, names),
+		r.At(where, "unknown problem %q%s", wording.Shorten(use.Use), cmp.Or(wording.DidYouMean(use.Use, names),
 			`: no plugin of the sweep has it; list its file: "plugins: [./problems]"`))
 	}
 	return nil

@@ -114,7 +114,7 @@ func (f *fitter) terms(spec schemas.FitSpec, path string, r *sweep.Reporter) (te
 		at := fmt.Sprintf("%s.in[%d]", path, i)
 		t, err := parseTerm(text)
 		if err != nil {
-			r.At(at, "%q: %v", sweep.Shorten(text), err)
+			r.At(at, "%q: %v", wording.Shorten(text), err)
 			sound = false
 		}
 		if len(t) == 0 && spec.Model != "sum" && err == nil {
@@ -175,7 +175,7 @@ func (f *fitter) explainMissing(x, path string, r *sweep.Reporter) {
 	case f.names[x] || f.names[strings.TrimPrefix(x, schemas.ParamPrefix)]:
 		r.At(path, "%q has no numbers to fit against%s", x, hint)
 	default:
-		r.At(path, "unknown quantity %q%s", sweep.Shorten(x), hint)
+		r.At(path, "unknown quantity %q%s", wording.Shorten(x), hint)
 	}
 }
 
@@ -190,7 +190,7 @@ func (l *layout) checkFits(r *sweep.Reporter) {
 				if known || !r.Sound(path) || l.partial && (l.catalog.parameters[x] || !r.Sound("plugins")) {
 					continue
 				}
-				r.At(path, "unknown quantity %q%s", sweep.Shorten(x), wording.DidYouMean(x, l.namesLike(x)))
+				r.At(path, "unknown quantity %q%s", wording.Shorten(x), wording.DidYouMean(x, l.namesLike(x)))
 			}
 		}
 	}

@@ -54,7 +54,7 @@ func (e *entry) findAxis(l *layout, r *sweep.Reporter) {
 	if axis < 0 {
 		switch {
 		case !l.names[name] && !l.mayMean(e.grid, name, r):
-			r.At(path, "unknown number %q%s", sweep.Shorten(spec.Axis), wording.DidYouMean(name, l.namesLike(name)))
+			r.At(path, "unknown number %q%s", wording.Shorten(spec.Axis), wording.DidYouMean(name, l.namesLike(name)))
 		case l.names[name]:
 			r.At(path, "%s has no %s in this grid: set it there, or give %s a grid of its own without search",
 				e.label(), name, e.label())

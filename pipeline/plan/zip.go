@@ -26,7 +26,7 @@ func (l *layout) zip(b *sweep.Block, entries []*entry, r *sweep.Reporter) {
 			case l.names[name]:
 				r.At(l.file.Item(path, j), "%q is not set in this grid", name)
 			default:
-				r.At(l.file.Item(path, j), "unknown axis %q%s", sweep.Shorten(name),
+				r.At(l.file.Item(path, j), "unknown axis %q%s", wording.Shorten(name),
 					wording.DidYouMean(name, l.namesLike(name)))
 			}
 		}

@@ -213,7 +213,7 @@ func (b *Block) checkSearch(r *Reporter, trials bool) {
 	}
 	if b.N != nil && b.Sound(r, "n") && len(b.Sizes) == 0 {
 		r.At(b.Path("n"), `%s is searched at a given n, so n cannot be searched too: write the sample sizes, "n: [2000]", `+
-			"or remove search", Shorten(b.Search.Axis))
+			"or remove search", wording.Shorten(b.Search.Axis))
 	}
 	if trials && b.Trials.Max == 0 {
 		r.At(b.Path("trials"), `with search write the number of trials of one search, "trials: {max: %d}"`,

@@ -42,7 +42,7 @@ func (c *checker) value(n *yaml.Node, v reflect.Value, path string, r Rules) {
 		c.fail(p, path, "anchors and aliases (& and *) are not used in sweep files: write the value out, or use grids")
 		return
 	case n.Style&yaml.TaggedStyle != 0:
-		c.fail(p, path, "tags (%s) are not used in sweep files", Shorten(n.Tag))
+		c.fail(p, path, "tags (%s) are not used in sweep files", wording.Shorten(n.Tag))
 		return
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
 		c.fail(p, path, "no value: give one, or remove the key")
@@ -112,7 +112,7 @@ func (c *checker) list(n *yaml.Node, v reflect.Value, p Place, path string, r Ru
 		text := fmt.Sprint(v.Index(i).Interface())
 		if first, ok := seen[text]; ok {
 			c.report(Place{Line: item.Line, Column: item.Column}, path, path+"["+strconv.Itoa(i)+"]",
-				"%s is given twice, as item %d and as item %d", []any{Shorten(item.Value), first + 1, i + 1})
+				"%s is given twice, as item %d and as item %d", []any{wording.Shorten(item.Value), first + 1, i + 1})
 		}
 		seen[text] = i
 	}
@@ -447,11 +447,11 @@ func describe(n *yaml.Node) string {
 	case yaml.ScalarNode:
 		switch n.ShortTag() {
 		case "!!int", "!!float":
-			return "the number " + Shorten(n.Value)
+			return "the number " + wording.Shorten(n.Value)
 		case "!!bool":
-			return Shorten(n.Value)
+			return wording.Shorten(n.Value)
 		}
-		return "the text " + strconv.Quote(Shorten(n.Value))
+		return "the text " + strconv.Quote(wording.Shorten(n.Value))
 	}
 	return "this"
 }

@@ -140,16 +140,16 @@ func InRange(x float64, text string, least, most *float64) error {
 // number returns an error if f, written as text, violates a bound.
 func (r Rules) number(f float64, text string) error {
 	if math.IsNaN(f) {
-		return fmt.Errorf("%s is not a number", Shorten(text))
+		return fmt.Errorf("%s is not a number", wording.Shorten(text))
 	}
 	if (r.minimum == nil || f >= *r.minimum) && (r.exclusiveMinimum == nil || f > *r.exclusiveMinimum) &&
 		(r.maximum == nil || f <= *r.maximum) && (r.exclusiveMaximum == nil || f < *r.exclusiveMaximum) {
 		return nil
 	}
 	if r.reason != "" {
-		return fmt.Errorf("%s is outside %s: %s", Shorten(text), r.interval(), r.reason)
+		return fmt.Errorf("%s is outside %s: %s", wording.Shorten(text), r.interval(), r.reason)
 	}
-	return fmt.Errorf("%s is outside %s", Shorten(text), r.interval())
+	return fmt.Errorf("%s is outside %s", wording.Shorten(text), r.interval())
 }
 
 // interval formats the bounds, such as "(0, 1)", "[1, 1000000]" or "[1, inf)".
@@ -175,13 +175,14 @@ func (r Rules) interval() string {
 func (r Rules) text(s string) error {
 	switch {
 	case len(r.Choices) > 0 && !slices.Contains(r.Choices, s):
-		return fmt.Errorf("unknown value %q%s", Shorten(s), wording.DidYouMean(s, r.Choices))
+		return fmt.Errorf("unknown value %q%s", wording.Shorten(s), wording.DidYouMean(s, r.Choices))
 	case r.maxLength > 0 && len(s) > r.maxLength:
-		return fmt.Errorf("%q is longer than %d characters", Shorten(s), r.maxLength)
+		return fmt.Errorf("%q is longer than %d characters", wording.Shorten(s), r.maxLength)
 	case r.pattern != nil && !r.pattern.MatchString(s):
-		message := fmt.Sprintf("%q is not a name: it begins with a letter or digit and matches %s", Shorten(s), r.pattern)
+		message := fmt.Sprintf("%q is not a name: it begins with a letter or digit and matches %s",
+			wording.Shorten(s), r.pattern)
 		if name := r.nameLike(s); name != "" {
-			message += fmt.Sprintf(", for example %s", Shorten(name))
+			message += fmt.Sprintf(", for example %s", wording.Shorten(name))
 		}
 		return errors.New(message)
 	}

@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/shatterlab/shatter/pipeline/task"
+	"github.com/shatterlab/shatter/pipeline/wording"
 	"github.com/shatterlab/shatter/schemas"
 )
 
@@ -176,15 +177,7 @@ func (f *File) Seed() schemas.Seed {
 // JoinPath returns the path of a key of the mapping at path.
 func JoinPath(path, key string) string {
 	if path == "" {
-		return Shorten(key)
+		return wording.Shorten(key)
 	}
-	return path + "." + Shorten(key)
-}
-
-// Shorten cuts a quotation from the file after 40 letters.
-func Shorten(s string) string {
-	if r := []rune(s); len(r) > 40 {
-		return string(r[:40]) + "..."
-	}
-	return s
+	return path + "." + wording.Shorten(key)
 }

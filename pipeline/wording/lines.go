@@ -56,6 +56,14 @@ func OneLine(text string, most int) string {
 	return string(letters)
 }
 
+// Shorten cuts a quotation after 40 letters.
+func Shorten(text string) string {
+	if short := []rune(text); len(short) > 40 {
+		return string(short[:40]) + "..."
+	}
+	return text
+}
+
 // ShellWord quotes a word for a shell, if necessary.
 func ShellWord(word string) string {
 	safe := func(r rune) bool {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/shatterlab/shatter/pipeline/wording"
 )
 
 // libsvmLabel is the name of the column of labels. The other columns are named by their numbers.
@@ -44,7 +46,7 @@ func readLIBSVM(t *table, file *io.SectionReader) error {
 			switch {
 			case !ok || err != nil || k < 0 || k > maxDim:
 				return refuse("data.file", "%s: row %d: %q is not COLUMN:VALUE with a column from 0 to %d; is it a LIBSVM file?",
-					t.spec.File, line, clip(word), maxDim)
+					t.spec.File, line, wording.Shorten(word), maxDim)
 			case k <= before:
 				return refuse("data.file", "%s: row %d: column %d comes after column %d; is it a LIBSVM file?",
 					t.spec.File, line, k, before)

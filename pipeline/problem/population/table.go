@@ -164,11 +164,11 @@ func (t *table) addText(c *column, row int, text string) {
 		case !c.listed:
 			c.use, c.numbers = unused, nil
 			t.width--
-			c.why = fmt.Sprintf("row %d holds %q%s", row, clip(text), t.notNumber(text))
+			c.why = fmt.Sprintf("row %d holds %q%s", row, wording.Shorten(text), t.notNumber(text))
 		case t.matrix:
-			t.fail(c, row, "%q is not a number; every cell of a class matrix is 0 or 1", clip(text))
+			t.fail(c, row, "%q is not a number; every cell of a class matrix is 0 or 1", wording.Shorten(text))
 		default:
-			t.fail(c, row, "%q is not a number%s", clip(text), cmp.Or(t.notNumber(text),
+			t.fail(c, row, "%q is not a number%s", wording.Shorten(text), cmp.Or(t.notNumber(text),
 				"; correct it, drop the row, or name the column in problem.data.categorical"))
 		}
 	case text == "":

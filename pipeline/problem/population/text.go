@@ -122,11 +122,3 @@ func (t *table) notNumber(text string) string {
 	}
 	return ""
 }
-
-// clip returns the beginning of a text.
-func clip(text string) string {
-	if short := []rune(text); len(short) > 40 {
-		return string(short[:40]) + "..."
-	}
-	return text
-}
