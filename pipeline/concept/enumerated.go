@@ -138,7 +138,7 @@ func (p *errorTable) Reset(x, y []float64) error {
 // Normal implements the interface Normal: it draws the level with the least normal of its
 // members, then a uniform member.
 func (p *errorTable) Normal(sigma float64, r *rand.Rand) Hypothesis {
-	return p.uniformMember(lowest(p.list, p.min, sigma, p.noise.fill(len(p.list), r)), r)
+	return p.uniformMember(p.lowest(sigma, r), r)
 }
 
 // ranked returns hypothesis number rank of level i.
@@ -156,20 +156,20 @@ func (p *errorTable) ranked(i int, rank uint64) Hypothesis {
 	panic("rank beyond the level's count")
 }
 
-// lowest returns the segment with the least err + sigma N over all members and their independent
-// standard normals N, given a uniform number for each segment. It compares the values divided by
-// sigma, which have the same order and are valid for sigma 0 and +Inf too.
-func lowest(list []segment, least int, sigma float64, u []float64) int {
+// lowest returns the level with the least err + sigma N over all members and their independent
+// standard normals N. It compares the values divided by sigma, which have the same order and are
+// valid for sigma 0 and +Inf too.
+func (p *errorTable) lowest(sigma float64, r *rand.Rand) int {
 	best, bottom := 0, math.Inf(1)
-	for i, s := range list {
-		behind := 0.0
-		if d := s.err - least; d > 0 {
+	for i, s := range p.list {
+		u, behind := uniform(r), 0.0
+		if d := s.err - p.min; d > 0 {
 			behind = float64(d) / sigma
 		}
 		if behind > hopelessNormal {
 			continue
 		}
-		if score := leastNormal(u[i], s.count) + behind; score < bottom {
+		if score := leastNormal(u, s.count) + behind; score < bottom {
 			best, bottom = i, score
 		}
 	}

@@ -28,7 +28,6 @@ type levels struct {
 	list   []segment
 	min    int                                 // fewest errors
 	member func(i int, rank uint64) Hypothesis // hypothesis number rank of segment i, rank below its count
-	noise  noise
 }
 
 // Min implements Profile.
@@ -36,13 +35,29 @@ func (p *levels) Min() int { return p.min }
 
 // Exponential implements Profile. It draws a segment by the Gumbel trick, then a uniform member.
 func (p *levels) Exponential(eps float64, r *rand.Rand) Hypothesis {
-	return p.uniformMember(gumbel(p.list, p.min, eps, p.noise.fill(len(p.list), r)), r)
+	return p.uniformMember(p.highest(eps, r, gumbel), r)
 }
 
 // PermuteAndFlip implements Profile. It draws a segment by exponential noise, then a uniform
 // member.
 func (p *levels) PermuteAndFlip(eps float64, r *rand.Rand) Hypothesis {
-	return p.uniformMember(flip(p.list, p.min, eps, p.noise.fill(len(p.list), r)), r)
+	return p.uniformMember(p.highest(eps, r, exponential), r)
+}
+
+// highest returns the first segment with the largest score, given the number of its hypotheses, the
+// penalty of their errors and a uniform number.
+func (p *levels) highest(eps float64, r *rand.Rand, score func(count, behind, u float64) float64) int {
+	best, top := 0, math.Inf(-1)
+	for i, s := range p.list {
+		u, behind := uniform(r), penalty(eps, s.err-p.min)
+		if behind > hopeless {
+			continue
+		}
+		if v := score(float64(s.count), behind, u); v > top {
+			best, top = i, v
+		}
+	}
+	return best
 }
 
 // uniformMember returns a uniform member of segment i.
@@ -87,54 +102,23 @@ func (p *segments) Reset(x, y []float64) error {
 	return nil
 }
 
-// noise is scratch memory for one uniform number per segment.
-type noise []float64
-
-// fill draws n numbers.
-func (u *noise) fill(n int, r *rand.Rand) []float64 {
-	*u = (*u)[:0]
-	for range n {
-		*u = append(*u, uniform(r))
-	}
-	return *u
+// gumbel is the score of a segment whose maximum is drawn with probability proportional to count
+// exp(-eps err/2): its log-weight plus Gumbel noise, because the maximum of c independent Gumbels is
+// a Gumbel plus ln c.
+func gumbel(count, behind, u float64) float64 {
+	return math.Log(count) - behind - math.Log(-math.Log(u))
 }
 
-// gumbel draws a segment with probability proportional to count exp(-eps err/2), given a uniform
-// number for each. It returns the segment with the largest log-weight plus Gumbel noise (the
-// first in case of ties), because the maximum of c independent Gumbels is a Gumbel plus ln c.
-func gumbel(list []segment, least int, eps float64, u []float64) int {
-	return highest(list, least, eps, u, func(count, behind, u float64) float64 {
-		return math.Log(count) - behind - math.Log(-math.Log(u))
-	})
-}
-
-// flip returns the segment of permute-and-flip's answer, given a uniform number for each segment.
-// Permute-and-flip returns the hypothesis with the largest -eps err/2 plus standard exponential
-// noise (Ding, Kifer et al. 2021), and the maximum of c independent exponentials has the
-// distribution function (1 - e^-z)^c: at u it is -ln(1 - u^(1/c)).
-func flip(list []segment, least int, eps float64, u []float64) int {
-	return highest(list, least, eps, u, func(count, behind, u float64) float64 {
-		return -math.Log(-math.Expm1(math.Log(u)/count)) - behind
-	})
-}
-
-// highest returns the first segment with the largest score, for segments that are not hopeless.
-func highest(list []segment, least int, eps float64, u []float64, score func(count, behind, u float64) float64) int {
-	best, top := 0, math.Inf(-1)
-	for i, s := range list {
-		behind := penalty(eps, s.err-least)
-		if behind > hopeless {
-			continue
-		}
-		if v := score(float64(s.count), behind, u[i]); v > top {
-			best, top = i, v
-		}
-	}
-	return best
+// exponential is the score of a segment whose maximum is the answer of permute-and-flip, which
+// returns the hypothesis with the largest -eps err/2 plus standard exponential noise (Ding, Kifer et
+// al. 2021). The maximum of c independent exponentials has the distribution function (1 - e^-z)^c:
+// at u it is -ln(1 - u^(1/c)).
+func exponential(count, behind, u float64) float64 {
+	return -math.Log(-math.Expm1(math.Log(u)/count)) - behind
 }
 
 // hopeless is a penalty that noise cannot compensate: with the numbers of uniform and counts
-// below 2^64, a score without penalty lies between -4 and 82, in gumbel and in flip.
+// below 2^64, a score without penalty lies between -4 and 82, in gumbel and in exponential.
 const hopeless = 90
 
 // penalty returns eps d/2, and 0 at d = 0 even if eps is infinite.
