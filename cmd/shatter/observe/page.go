@@ -28,8 +28,7 @@ type Request struct {
 }
 
 // A PageSource returns the page of the process at one moment, or the page that answers a form. It
-// returns nil if there is no such page, or after an action if the page of the sweep shows its
-// effect.
+// returns nil if there is no such page, or after an action if the page of the sweep shows its effect.
 // Concurrent use must be safe.
 type PageSource func(ctx context.Context, r Request) (*report.Page, error)
 
@@ -143,37 +142,26 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// control serves the forms that change a sweep.
-func (s *Server) control(w http.ResponseWriter, r *http.Request) {
-	switch controls, ok := s.admit(w, r); {
-	case !ok:
-	case controls:
-		s.showPage(w, r)
-	default:
-		s.refuseControl(w)
+// controlled serves clients that may control sweeps, and asks others for the token.
+func (s *Server) controlled(serve http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		switch controls, ok := s.admit(w, r); {
+		case !ok:
+		case controls:
+			serve(w, r)
+		case s.controls == "":
+			http.Error(w, "shatter: sweeps cannot be controlled here: start with --http-control-token-file",
+				http.StatusForbidden)
+		default:
+			challenge(w, "controlling sweeps needs the token of --http-control-token-file as a password, "+
+				"with any name")
+		}
 	}
 }
 
-// signIn asks for the token of those who may control sweeps, and then shows the page again.
-func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
-	switch controls, ok := s.admit(w, r); {
-	case !ok:
-	case controls:
-		http.Redirect(w, r, pathOf(r.URL.Query().Get("sweep")), http.StatusSeeOther)
-	default:
-		s.refuseControl(w)
-	}
-}
-
-// refuseControl responds to a client that may not control sweeps.
-func (s *Server) refuseControl(w http.ResponseWriter) {
-	if s.controls == "" {
-		http.Error(w, "shatter: sweeps cannot be controlled here: start with --http-control-token-file",
-			http.StatusForbidden)
-		return
-	}
-	challenge(w, "controlling sweeps needs the token of --http-control-token-file as a password, "+
-		"with any name")
+// showAgain shows the page of a sweep again, to a client that has signed in.
+func showAgain(w http.ResponseWriter, r *http.Request) {
+	http.Redirect(w, r, pathOf(r.URL.Query().Get("sweep")), http.StatusSeeOther)
 }
 
 // showPage responds with a page, which follows the process unless it answers a question.

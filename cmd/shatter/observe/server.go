@@ -142,12 +142,12 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /{$}", s.showPage)
 	mux.HandleFunc("GET /sweeps/{id}", s.showPage)
 	mux.HandleFunc("GET /events", s.follow)
-	mux.HandleFunc("GET /control", s.signIn)
+	mux.HandleFunc("GET /control", s.controlled(showAgain))
 	for _, question := range []string{"/query", "/compare", "/sweeps/{id}/query"} {
 		mux.HandleFunc("POST "+question, s.showPage)
 	}
 	for _, action := range []string{"pause", "resume", "cancel"} {
-		mux.HandleFunc("POST /sweeps/{id}/"+action, s.control)
+		mux.HandleFunc("POST /sweeps/{id}/"+action, s.controlled(s.showPage))
 	}
 	// Browsers add a password to the forms of other sites too.
 	return http.NewCrossOriginProtection().Handler(mux)
