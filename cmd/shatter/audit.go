@@ -37,8 +37,8 @@ func auditCommand() *cobra.Command {
 		Long: `Audit each algorithm of a plugin that claims privacy, on one problem that it accepts: epsilon 1,
 delta 1e-6, n = 10 and 100, at most 4000 trials each. KEY=VALUE changes the sweep, as in
 privacy.epsilon=0.5 or n=[1000]; the output folder keeps its file. If the trials refute a claim, the
-exit code is 6. If no such algorithm has the task learn, it audits those of the task predict, with 20
-queries. For other problems write a sweep with task: audit: "shatter init audit" makes one.`,
+exit code is 6. If no such algorithm has the task learn, those of the task predict are audited, with
+20 queries. For other problems write a sweep with task: audit: "shatter init audit" makes one.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			text, err := auditSweep(c.Context(), args[0])
