@@ -145,7 +145,7 @@ func TestResolveRefuses(t *testing.T) {
 			`problem.data.scale: does not apply to points, whose values stay as they are; leave it out`},
 		{over, func(p *schemas.Problem) { p.Data.File = "" }, `problem.data.file: missing`},
 		{over, func(p *schemas.Problem) { p.Data.File = "x.txt" },
-			`problem.data.file: x.txt: .txt files are not read; set problem.data.format: csv`},
+			`problem.data.file: x.txt: .txt files are not read; rename it to end in .csv, and`},
 		{over, func(p *schemas.Problem) { p.Data.Label = "" }, `problem.data.label: missing`},
 		{over, func(p *schemas.Problem) { p.Data.Positive = "" },
 			`problem.data.positive: missing; state the value of the label that means +1`},

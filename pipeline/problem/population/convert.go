@@ -36,7 +36,7 @@ var conversions = []struct{ extensions, how string }{
 		"sed '1,/^@data/Id; /^%/d' FILE) > data.csv"},
 	{".xls .xlsx .ods", "save the sheet as CSV"},
 	{".zip .bz2 .xz .zst .7z .tar .tgz .gz", "unpack it; only text may be compressed, by gzip"},
-	{".txt .dat .data", "set problem.data.format: csv, and problem.data.delimiter unless commas " +
+	{".txt .dat .data", "rename it to end in .csv, and set problem.data.delimiter unless commas " +
 		"separate the cells; the first line has to name the columns"},
 }
 

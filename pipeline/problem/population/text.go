@@ -48,9 +48,9 @@ func (t *table) openText(file io.Reader) (x textReader, err error) {
 	case len(start) > 1 && start[1] == 0 && start[0] != 0:
 		return x, refuse("data.file", "%s is UTF-16; %s", t.spec.File, t.toUTF8("UTF-16LE"))
 	case begins("PAR1"):
-		return x, refuse("data.file", "%s is not text; set problem.data.format: parquet", t.spec.File)
+		return x, refuse("data.file", "%s is Parquet, not text; rename it to end in .parquet", t.spec.File)
 	case begins("ARROW1", "\xFF\xFF\xFF\xFF"):
-		return x, refuse("data.file", "%s is not text; set problem.data.format: arrow", t.spec.File)
+		return x, refuse("data.file", "%s is Arrow, not text; rename it to end in .arrow", t.spec.File)
 	case begins("PK\x03\x04"):
 		return x, refuse("data.file", "%s is a zip file or a spreadsheet; unzip it, or save the sheet as CSV", t.spec.File)
 	}
