@@ -64,6 +64,21 @@ func (x *session) divide(answers []float64, counts []uint32, faults []host.Fault
 	return list
 }
 
+// askQuery asks each trial its next queries. It returns their number by trial, and the answers and marks, trial after
+// trial.
+func (x *session) askQuery(ctx context.Context, points [][]float64) (
+	counts []uint32, labels []float64, marks []byte, err error,
+) {
+	counts, fill := x.request(points)
+	x.slot.pluginTimer.start()
+	labels, marks, faults, err := x.host.Play(ctx, counts, fill)
+	x.slot.pluginTimer.stop()
+	if err == nil {
+		x.scores.addFaults(faults)
+	}
+	return counts, labels, marks, err
+}
+
 // askedAlone is the number of points per trial that a shuffled recheck asks one by one.
 const askedAlone = 32
 
@@ -160,14 +175,10 @@ func (x *session) askOfChange(ctx context.Context) ([]*audit.Game, error) {
 		for j := range points {
 			points[j] = x.changes[j].probes[half*dim : (half+1)*dim]
 		}
-		counts, fill := x.request(points)
-		x.slot.pluginTimer.start()
-		labels, marks, faults, err := x.host.Play(ctx, counts, fill)
-		x.slot.pluginTimer.stop()
+		counts, labels, marks, err := x.askQuery(ctx, points)
 		if err != nil {
 			return nil, err
 		}
-		x.scores.addFaults(faults)
 		for j, c := range counts {
 			if c == 0 {
 				continue

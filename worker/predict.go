@@ -102,14 +102,10 @@ func (x *session) askQueries(ctx context.Context) ([]queryGame, error) {
 				points[j] = list[j].next(points[j][:0], chunk, x.job.pop.Dim())
 			}
 		}
-		counts, fill := x.request(points)
-		x.slot.pluginTimer.start()
-		labels, marks, faults, err := x.host.Play(ctx, counts, fill)
-		x.slot.pluginTimer.stop()
+		counts, labels, marks, err := x.askQuery(ctx, points)
 		if err != nil {
 			return nil, err
 		}
-		x.scores.addFaults(faults)
 		for j := range list {
 			k := int(counts[j])
 			list[j].answer(labels[:k], marks[:k])
