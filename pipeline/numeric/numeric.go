@@ -68,3 +68,14 @@ func Golden(value func(float64) float64, low, high float64, steps int) float64 {
 	}
 	return (low + high) / 2
 }
+
+// ShareUpTo returns the share of the values that are at most limit.
+func ShareUpTo(values []float64, limit float64) float64 {
+	count := 0
+	for _, v := range values {
+		if v <= limit {
+			count++
+		}
+	}
+	return float64(count) / float64(len(values))
+}

@@ -32,6 +32,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -103,20 +104,9 @@ const (
 // reportMargins reports training_error and margin_quantile. It ends the run of b.
 func reportMargins[P any](t *algo.Trial[P], b *booster) {
 	margins := b.margins()
-	t.Report("training_error", errorOf(margins))
+	t.Report("training_error", numeric.ShareUpTo(margins, 0))
 	// At most rank margins are strictly below, and rank <= ceil(kappa n) - 1 < kappa n.
 	rank := max(0, int(math.Ceil(b.mass))-1)
 	slices.Sort(margins)
 	t.Report("margin_quantile", margins[rank])
-}
-
-// errorOf returns the share of margins that are not positive.
-func errorOf(margins []float64) float64 {
-	wrong := 0
-	for _, m := range margins {
-		if m <= 0 {
-			wrong++
-		}
-	}
-	return float64(wrong) / float64(len(margins))
 }

@@ -3,6 +3,7 @@ package boosting
 import (
 	"context"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -60,6 +61,6 @@ func learnCentering(_ context.Context, t *algo.Trial[CenteringParams], sample *a
 	b.release(t.Rand.NormFloat64)
 	b.reweight()
 	t.Report("sigma", t.Params.Sigma)
-	t.Report("training_error", errorOf(b.margins()))
+	t.Report("training_error", numeric.ShareUpTo(b.margins(), 0))
 	return b.model(), nil
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -141,7 +142,7 @@ func learnDRV(ctx context.Context, t *algo.Trial[DRVParams], sample *algo.Data) 
 	t.Report("sigma", t.Params.Sigma)
 	t.Report("cap_epsilon", capEpsilon)
 	t.Report("mass_error", missed/float64(t.Params.Rounds))
-	t.Report("training_error", errorOf(b.margins()))
+	t.Report("training_error", numeric.ShareUpTo(b.margins(), 0))
 	return b.model(), nil
 }
 

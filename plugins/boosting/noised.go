@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
 
@@ -117,6 +118,6 @@ func learnNoised(ctx context.Context, t *algo.Trial[NoisedParams], sample *algo.
 	t.Report("sigma", inner.Params.Sigma)
 	t.Report("flipped", float64(flipped)/float64(len(y)))
 	t.Report("query", float64(wrong)/float64(len(y)))
-	t.Report("training_error", errorOf(b.margins()))
+	t.Report("training_error", numeric.ShareUpTo(b.margins(), 0))
 	return model, nil
 }

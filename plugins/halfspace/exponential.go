@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -168,7 +169,7 @@ func learnExponential(ctx context.Context, t *algo.Trial[ExponentialParams], sam
 	t.Report("gamma", p.level())
 	t.Report("below", float64(counts[choice])/float64(examples.n))
 	t.Report("least_below", float64(slices.Min(counts))/float64(examples.n))
-	t.Report("training_error", trainingError(examples.margins(w)))
+	t.Report("training_error", numeric.ShareUpTo(examples.margins(w), 0))
 	return algo.Halfspace(phi.lift(w), 0), nil
 }
 

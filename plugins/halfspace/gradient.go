@@ -3,6 +3,7 @@ package halfspace
 import (
 	"context"
 
+	"github.com/shatterlab/shatter/pipeline/numeric"
 	"github.com/shatterlab/shatter/pipeline/privacy"
 	"github.com/shatterlab/shatter/plugins/algo"
 )
@@ -104,7 +105,7 @@ func learnGradient(ctx context.Context, t *algo.Trial[GradientParams], sample *a
 	margins := examples.margins(w)
 	t.Report("sigma", d.sigma)
 	t.Report("hinge_loss", hingeLoss(margins, p.Gamma))
-	t.Report("training_error", trainingError(margins))
+	t.Report("training_error", numeric.ShareUpTo(margins, 0))
 	return algo.Halfspace(phi.lift(w), 0), nil
 }
 

@@ -70,14 +70,3 @@ func dimension(p algo.Problem, project int) int {
 // trainingErrorDoc describes the metric training_error of both algorithms.
 const trainingErrorDoc = "examples that the hypothesis labels wrongly, compared with the given labels; a tie is " +
 	"wrong (not private) [share of the sample]"
-
-// trainingError returns the share of margins that are not positive: it counts a tie as wrong.
-func trainingError(margins []float64) float64 {
-	wrong := 0
-	for _, m := range margins {
-		if m <= 0 {
-			wrong++
-		}
-	}
-	return float64(wrong) / float64(len(margins))
-}
