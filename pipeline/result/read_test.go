@@ -180,14 +180,10 @@ func readArrow(t *testing.T, b []byte) *sheet.Sheet {
 	}
 	rec := r.Record()
 	rows := make([][]any, rec.NumRows())
-	var columns []schemas.Column
-	for i, f := range r.Schema().Fields() {
-		columns = append(columns, schemas.Column{Name: f.Name, Type: sheet.ColumnType(f.Type)})
-		for j := range rows {
-			rows[j] = append(rows[j], sheet.ValueAt(rec.Column(i), j))
-		}
+	for i := range rows {
+		rows[i] = sheet.RowOf(rec, i)
 	}
-	s := sheet.Of(value(sheet.FileKey), columns, rows...)
+	s := sheet.Of(value(sheet.FileKey), sheet.ColumnsOf(r.Schema()), rows...)
 	if text := value(sheet.ConfidenceKey); text != "" {
 		if s.Confidence, err = strconv.ParseFloat(text, 64); err != nil {
 			t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/shatterlab/shatter/pipeline/result/render"
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
-	"github.com/shatterlab/shatter/schemas"
 )
 
 // An Answer is an answer that can be shown, such as [Rows].
@@ -62,23 +61,18 @@ func ReadFirst(r io.Reader, maxRows, maxBytes int) (first *sheet.Sheet, all int,
 		return nil, 0, fmt.Errorf("read answer: %w", err)
 	}
 	defer in.Release()
-	var columns []schemas.Column
-	for _, f := range in.Schema().Fields() {
-		columns = append(columns, schemas.Column{Name: f.Name, Type: sheet.ColumnType(f.Type)})
-	}
 	var rows [][]any
 	for in.Next() {
 		rec := in.Record()
 		all += int(rec.NumRows())
 		for i := 0; i < int(rec.NumRows()) && len(rows) < maxRows && maxBytes > 0; i++ {
-			row := make([]any, len(columns))
-			for j, c := range rec.Columns() {
-				row[j] = sheet.ValueAt(c, i)
-				text, _ := row[j].(string)
+			row := sheet.RowOf(rec, i)
+			for _, v := range row {
+				text, _ := v.(string)
 				maxBytes -= len(text) + 8
 			}
 			rows = append(rows, row)
 		}
 	}
-	return sheet.Of("answer", columns, rows...), all, in.Err()
+	return sheet.Of("answer", sheet.ColumnsOf(in.Schema()), rows...), all, in.Err()
 }

@@ -5,8 +5,6 @@ import (
 
 	"github.com/apache/arrow/go/v17/arrow"
 
-	"github.com/shatterlab/shatter/schemas"
-
 	"github.com/shatterlab/shatter/pipeline/result/sheet"
 )
 
@@ -23,25 +21,17 @@ func (e *TooLongError) Error() string {
 
 // Collect reads an answer of at most 10,000 rows.
 func Collect(a Answer) (*sheet.Sheet, error) {
-	var columns []schemas.Column
-	for _, f := range a.Schema().Fields() {
-		columns = append(columns, schemas.Column{Name: f.Name, Type: sheet.ColumnType(f.Type)})
-	}
 	var rows [][]any
 	err := EachBatch(a, func(rec arrow.Record) error {
 		if len(rows)+int(rec.NumRows()) > maxShown {
 			return &TooLongError{maxShown}
 		}
 		for i := range int(rec.NumRows()) {
-			row := make([]any, rec.NumCols())
-			for j, c := range rec.Columns() {
-				row[j] = sheet.ValueAt(c, i)
-			}
-			rows = append(rows, row)
+			rows = append(rows, sheet.RowOf(rec, i))
 		}
 		return nil
 	})
-	return sheet.Of("answer", columns, rows...), err
+	return sheet.Of("answer", sheet.ColumnsOf(a.Schema()), rows...), err
 }
 
 // wholeOf returns a brief that omits nothing, for an answer to a query, which chose its columns.

@@ -129,6 +129,23 @@ func appendValue(to array.Builder, v any) error {
 	return fmt.Errorf("%T %v in a column of %s", v, v, to.Type())
 }
 
+// ColumnsOf returns the columns for the fields of an Arrow schema.
+func ColumnsOf(s *arrow.Schema) (columns []schemas.Column) {
+	for _, f := range s.Fields() {
+		columns = append(columns, schemas.Column{Name: f.Name, Type: ColumnType(f.Type)})
+	}
+	return columns
+}
+
+// RowOf returns row i of a record as values of a sheet.
+func RowOf(rec arrow.Record, i int) []any {
+	row := make([]any, rec.NumCols())
+	for j, c := range rec.Columns() {
+		row[j] = ValueAt(c, i)
+	}
+	return row
+}
+
 // ValueAt returns element i of an array as a value of a sheet.
 func ValueAt(a arrow.Array, i int) any {
 	if a.IsNull(i) {
