@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shatterlab/shatter/cmd/shatter/observe"
 	"github.com/shatterlab/shatter/coordinator/lead"
 	"github.com/shatterlab/shatter/pipeline/result/query"
 	"github.com/shatterlab/shatter/pipeline/result/report"
@@ -23,7 +24,7 @@ var changes = map[string]func(*lead.Record, *lead.DesiredState) error{
 	"resume": func(x *lead.Record, w *lead.DesiredState) error { return resume(x, w, false) },
 }
 
-// choices holds what the reader of a sweep's page can do.
+// choices describes the actions that the page of a sweep offers to its reader.
 type choices struct {
 	ID         string // ID of the sweep; "": the process runs only one
 	State      string // state of the sweep
@@ -34,12 +35,7 @@ type choices struct {
 }
 
 // Path returns the path of the page.
-func (c choices) Path() string {
-	if c.ID == "" {
-		return "/"
-	}
-	return "/sweeps/" + c.ID
-}
+func (c choices) Path() string { return observe.PathOf(c.ID) }
 
 // Action returns the path of a form of the page.
 func (c choices) Action(name string) string {
@@ -69,7 +65,7 @@ const (
 	maxAnswerSize = 1 << 20 // bytes
 )
 
-// questions holds an element for each question that is being answered.
+// questions holds an element for each running question.
 var questions = make(chan struct{}, maxQuestions)
 
 // questionPage returns the page on which ask has added the answer to a question, or the reason why

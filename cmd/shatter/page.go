@@ -317,7 +317,7 @@ func (v clusterView) Jobs(w *fleet.Worker) string {
 }
 
 // sweep returns the page of a submitted sweep, with the report of this coordinator's folder of it,
-// or does what a form of the page asks for.
+// or carries out a form of the page.
 func (x *clusterPages) sweep(
 	ctx context.Context, r *remote, request observe.Request,
 ) (*report.Page, error) {

@@ -113,7 +113,7 @@ func blockWords(seed [2]uint64, block int) [2]uint64 {
 	return [2]uint64{seed[0], seed[1] + uint64(block)}
 }
 
-// announce adds a draw of the present target to those that are made together.
+// announce adds a draw of the present target to the next call of the plugin.
 func (g *generated) announce(points [2]uint64, count int) {
 	if g.drawn { // the rest of an interrupted session
 		g.ahead, g.drawn = nil, false
@@ -226,8 +226,8 @@ func (d *Drawer) Err() error {
 
 // AnnounceSample announces that the present trial will draw its sample, of n examples. A plugin draws
 // all announced examples by one call, when the first of them is needed. They must be drawn in the
-// order in which they were announced, after another Begin of each trial. Other problems than those
-// of plugins do not need it.
+// order in which they were announced, after another Begin of each trial. Only problems of plugins need
+// it.
 func (d *Drawer) AnnounceSample(n int) {
 	if g, ok := d.sampler.(*generated); ok {
 		g.announce(words(&d.points), n)

@@ -23,7 +23,7 @@ type Request struct {
 	Sweep      string     // ID of the sweep that the page shows; "": the root
 	Action     string     // pause, resume, cancel, query or compare; "": the page as it is now
 	Form       url.Values // content of the form
-	Controls   bool       // the client has the token of those who may pause, resume and cancel
+	Controls   bool       // the client has the token for pausing, resuming and cancelling
 	MayControl bool       // there is such a token
 }
 
@@ -79,15 +79,15 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, sweep string) *rep
 	case err != nil:
 		http.Error(w, "shatter: "+err.Error(), http.StatusServiceUnavailable)
 	case p == nil && request.Action != "":
-		http.Redirect(w, r, pathOf(sweep), http.StatusSeeOther)
+		http.Redirect(w, r, PathOf(sweep), http.StatusSeeOther)
 	case p == nil:
 		http.Error(w, "shatter: there is no such page", http.StatusNotFound)
 	}
 	return p
 }
 
-// pathOf returns the path of the page of a sweep; "": the root.
-func pathOf(sweep string) string {
+// PathOf returns the path of the page of a sweep; "": the root.
+func PathOf(sweep string) string {
 	if sweep == "" {
 		return "/"
 	}
@@ -161,7 +161,7 @@ func (s *Server) controlled(serve http.HandlerFunc) http.HandlerFunc {
 
 // showAgain shows the page of a sweep again, to a client that has signed in.
 func showAgain(w http.ResponseWriter, r *http.Request) {
-	http.Redirect(w, r, pathOf(r.URL.Query().Get("sweep")), http.StatusSeeOther)
+	http.Redirect(w, r, PathOf(r.URL.Query().Get("sweep")), http.StatusSeeOther)
 }
 
 // showPage responds with a page, which follows the process unless it answers a question.

@@ -58,7 +58,7 @@ type Page struct {
 	Served     bool   // a process serves the page and answers its forms
 	Live       string // URL of the server-sent events that replace its sections; "": none
 	State      string // a live page's first line
-	Alarm      string // why the process did not do what the reader asked for; "": it did
+	Alarm      string // reason why a request of the reader was refused; "": none was
 	Ended      bool   // the live page will not change any more
 	Sections   []Section
 }
